@@ -1,0 +1,213 @@
+"""Recording what attempts came to. Only the holder of a lease may."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from deliveries.errors import LeaseLost
+from deliveries.ledger import hooks, sql, timeline
+from deliveries.ledger.claiming import Claim
+from deliveries.models import Delivery, DeliveryEvent
+from deliveries.outcomes import Cancelled, Dead, Outcome, PutBack, RetryLater, Sent
+
+logger = logging.getLogger(__name__)
+
+_Type = DeliveryEvent.Type
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Change:
+    """One outcome as columns: what the batched UPDATE sets."""
+
+    status: Delivery.Status
+    # An outcome charges the error budget and clears the crash budget; putting back does neither.
+    counted: bool = True
+    provider_message_id: str = ""
+    error: str = ""
+    dead_reason: str = ""
+    delay: timedelta = timedelta(0)
+    # The provider certainly does not have it: a replay may compose anew under a new key.
+    not_accepted: bool = False
+
+
+def settle(claim: Claim, outcome: Outcome, *, worker: str, now: datetime | None = None) -> None:
+    """Record one outcome; one transaction. Raise `LeaseLost`, and write nothing, if not ours."""
+    if settle_batch([(claim, outcome)], worker=worker, now=now):
+        raise LeaseLost(f"Delivery {claim.delivery_id} is no longer leased under {claim.token}.")
+
+
+def release(
+    claims: Sequence[Claim], *, why: str, worker: str, now: datetime | None = None
+) -> list[Claim]:
+    """Put leased rows that were not started back, unburned; return those that were lost."""
+    return settle_batch([(claim, PutBack(why=why)) for claim in claims], worker=worker, now=now)
+
+
+def settle_batch(
+    settlements: Sequence[tuple[Claim, Outcome]], *, worker: str, now: datetime | None = None
+) -> list[Claim]:
+    """Record many outcomes in one transaction; return the claims whose lease was lost.
+
+    A lease that ran out but that nobody took since still settles: the token proves that no other
+    worker has touched the row.
+    """
+    if not settlements:
+        return []
+    changes = [_change(outcome) for _, outcome in settlements]
+    with transaction.atomic():
+        settled = {row.id: row for row in sql.rows(_SETTLE, _columns(settlements, changes, now))}
+        held = [(c, o) for c, o in settlements if c.delivery_id in settled]
+        timeline.record(
+            [_event(c, o, settled[c.delivery_id].attempts, worker) for c, o in held], now=now
+        )
+        hooks.settled(sorted(row.id for row in settled.values() if row.status in Delivery.FINAL))
+    for claim, outcome in held:
+        _log(claim, outcome, settled[claim.delivery_id], worker)
+    lost = [claim for claim, _ in settlements if claim.delivery_id not in settled]
+    for claim in lost:
+        logger.warning(
+            "outcome not recorded: lease lost", extra={**claim.log_fields, "worker": worker}
+        )
+    return lost
+
+
+_SETTLE = f"""
+    WITH change AS (
+        SELECT * FROM unnest(
+            %(ids)s::bigint[], %(tokens)s::bigint[], %(statuses)s::text[], %(counted)s::bool[],
+            %(provider_message_ids)s::text[], %(errors)s::text[], %(dead_reasons)s::text[],
+            %(delays)s::interval[], %(not_accepted)s::bool[]
+        ) AS change (id, token, status, counted, provider_message_id, error, dead_reason, delay,
+                     not_accepted)
+    ), mine AS (
+        SELECT d.id FROM deliveries_delivery d
+        JOIN change ON d.id = change.id AND d.lease_token = change.token
+        WHERE d.status = 'running' ORDER BY d.id FOR NO KEY UPDATE OF d
+    )
+    UPDATE deliveries_delivery d
+    SET status = change.status,
+        attempts = d.attempts + change.counted::int,
+        claims = CASE WHEN change.counted THEN 0 ELSE greatest(d.claims - 1, 0) END,
+        locked_by = NULL,
+        locked_until = NULL,
+        next_attempt_at = CASE WHEN change.status = 'retrying' THEN {sql.NOW} + change.delay END,
+        provider_message_id = change.provider_message_id,
+        last_error = CASE WHEN change.counted THEN change.error ELSE d.last_error END,
+        dead_reason = change.dead_reason,
+        handed_over_at = CASE WHEN NOT change.not_accepted THEN d.handed_over_at END,
+        sent_at = CASE WHEN change.status = 'sent' THEN {sql.NOW} END,
+        finished_at = CASE WHEN change.status IN ('sent', 'dead', 'cancelled') THEN {sql.NOW} END
+    FROM mine, change
+    WHERE d.id = mine.id AND change.id = mine.id
+    RETURNING d.id, d.status, d.attempts, d.next_attempt_at
+"""
+
+
+def _change(outcome: Outcome) -> _Change:
+    match outcome:
+        case Sent():
+            return _Change(
+                status=Delivery.Status.SENT, provider_message_id=outcome.provider_message_id
+            )
+        case RetryLater():
+            return _Change(
+                status=Delivery.Status.RETRYING,
+                error=outcome.error,
+                delay=outcome.delay,
+                not_accepted=not outcome.may_have_accepted,
+            )
+        case Dead():
+            return _Change(
+                status=Delivery.Status.DEAD,
+                error=outcome.error,
+                dead_reason=outcome.reason,
+                not_accepted=not outcome.may_have_accepted,
+            )
+        case Cancelled():
+            return _Change(status=Delivery.Status.CANCELLED, error=outcome.why)
+        case PutBack():
+            return _Change(
+                status=Delivery.Status.QUEUED,
+                counted=False,
+                not_accepted=not outcome.may_have_accepted,
+            )
+
+
+def _columns(
+    settlements: Sequence[tuple[Claim, Outcome]],
+    changes: Sequence[_Change],
+    now: datetime | None,
+) -> dict[str, object]:
+    return {
+        "now": now,
+        "ids": [claim.delivery_id for claim, _ in settlements],
+        "tokens": [claim.token for claim, _ in settlements],
+        "statuses": [change.status.value for change in changes],
+        "counted": [change.counted for change in changes],
+        "provider_message_ids": [change.provider_message_id for change in changes],
+        # PostgreSQL's text cannot hold NUL; a provider's answer can.
+        "errors": [change.error.replace("\x00", "�") for change in changes],
+        "dead_reasons": [change.dead_reason for change in changes],
+        "delays": [change.delay for change in changes],
+        "not_accepted": [change.not_accepted for change in changes],
+    }
+
+
+def _event(claim: Claim, outcome: Outcome, attempts: int, worker: str) -> timeline.Event:
+    type_, sentence, details = _told(outcome, attempts)
+    return timeline.Event(
+        delivery_id=claim.delivery_id,
+        type=type_,
+        sentence=sentence,
+        attempt=None if isinstance(outcome, Cancelled | PutBack) else attempts,
+        worker=worker,
+        correlation_id=claim.correlation_id,
+        details=details,
+    )
+
+
+def _told(outcome: Outcome, attempts: int) -> tuple[DeliveryEvent.Type, str, dict[str, object]]:
+    """Return the step of the timeline that tells of the outcome: type, sentence, details."""
+    match outcome:
+        case Sent():
+            sentence = f"The provider accepted it as {outcome.provider_message_id}."
+            if outcome.replayed:
+                sentence += " It had accepted the same message before; no second one was sent."
+            return _Type.SENT, sentence, {"replayed": outcome.replayed}
+        case RetryLater():
+            details = {"retry_in_seconds": outcome.delay.total_seconds(), **outcome.details}
+            return _Type.ATTEMPT_FAILED, f"Attempt {attempts} failed: {outcome.error}", details
+        case Dead():
+            details = {"dead_reason": outcome.reason.value, **outcome.details}
+            return _Type.DIED, outcome.error, details
+        case Cancelled():
+            return _Type.CANCELLED, outcome.why, {}
+        case PutBack():
+            return _Type.RELEASED, f"Put back: {outcome.why}", {}
+
+
+def _log(claim: Claim, outcome: Outcome, row: sql.Row, worker: str) -> None:
+    fields = {**claim.log_fields, "worker": worker, "attempt": row.attempts}
+    match outcome:
+        case Sent():
+            logger.info(
+                "delivery sent",
+                extra={
+                    **fields,
+                    "provider_message_id": outcome.provider_message_id,
+                    "replayed": outcome.replayed,
+                },
+            )
+        case RetryLater():
+            logger.warning(
+                "attempt failed", extra={**fields, "next_attempt_at": row.next_attempt_at}
+            )
+        case Dead():
+            logger.error("delivery dead", extra={**fields, "dead_reason": outcome.reason.value})
+        case Cancelled():
+            logger.info("delivery cancelled", extra=fields)
+        case PutBack():
+            logger.info("delivery put back", extra={**fields, "why": outcome.why})

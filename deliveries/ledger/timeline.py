@@ -1,0 +1,56 @@
+"""Writing the timeline: one row for each step of a delivery, in words a person can read."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from deliveries.ledger import sql
+from deliveries.models import DeliveryEvent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    delivery_id: int
+    type: DeliveryEvent.Type
+    sentence: str
+    correlation_id: str
+    attempt: int | None = None
+    worker: str = ""
+    actor_id: int | None = None
+    details: dict[str, object] = field(default_factory=dict)
+
+
+def record(events: Sequence[Event], *, now: datetime | None = None) -> None:
+    """Append the events in one statement, in the caller's transaction."""
+    if not events:
+        return
+    sql.run(
+        f"""
+        INSERT INTO deliveries_deliveryevent
+            (delivery_id, at, type, attempt, worker, actor_id, correlation_id, sentence, details)
+        SELECT delivery_id, {sql.NOW}, type, attempt, worker, actor_id, correlation_id, sentence,
+               details
+        FROM unnest(
+            %(delivery_ids)s::bigint[], %(types)s::text[], %(attempts)s::int[],
+            %(workers)s::text[], %(actor_ids)s::bigint[], %(correlation_ids)s::text[],
+            %(sentences)s::text[], %(details)s::jsonb[]
+        ) WITH ORDINALITY AS event
+            (delivery_id, type, attempt, worker, actor_id, correlation_id, sentence, details, place)
+        ORDER BY place
+        """,
+        {
+            "now": now,
+            "delivery_ids": [event.delivery_id for event in events],
+            "types": [event.type.value for event in events],
+            "attempts": [event.attempt for event in events],
+            "workers": [event.worker for event in events],
+            "actor_ids": [event.actor_id for event in events],
+            "correlation_ids": [event.correlation_id for event in events],
+            # PostgreSQL's text cannot hold NUL; a provider's answer can.
+            "sentences": [event.sentence.replace("\x00", "�") for event in events],
+            "details": [
+                json.dumps(event.details, default=str).replace("\\u0000", "�") for event in events
+            ],
+        },
+    )

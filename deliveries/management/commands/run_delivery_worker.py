@@ -1,0 +1,85 @@
+"""manage.py run_delivery_worker: hand the ledger's deliveries to the provider."""
+
+import os
+import signal
+import socket
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from prometheus_client import start_http_server
+
+from deliveries import ledger, providers
+from deliveries.policy import Policy
+from deliveries.worker import Worker
+
+
+class Command(BaseCommand):
+    help = (
+        "Work the e-mail lane: lease deliveries, compose and hand over each, record the outcome. "
+        "Run as many as you like, on any number of hosts: the limit of DELIVERY_CONCURRENCY holds "
+        "over all of them. SIGTERM or Ctrl-C drains and exits 0; a second one exits at once, and "
+        "the leases bring the work back."
+    )
+    requires_migrations_checks = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--threads",
+            type=int,
+            default=settings.DELIVERY_CONCURRENCY,
+            help="hand-overs at once in this process (default: DELIVERY_CONCURRENCY)",
+        )
+        parser.add_argument(
+            "--name",
+            default=f"{socket.gethostname()}-{os.getpid()}",
+            help="how timelines and logs call this worker; unique among running workers",
+        )
+        parser.add_argument("--once", action="store_true", help="work what is due, then exit")
+        parser.add_argument(
+            "--metrics-port", type=int, help="serve this process's metrics for Prometheus here"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["threads"] < 1:
+            raise CommandError("--threads must be at least 1.", returncode=2)
+        if not options["name"].strip() or len(options["name"]) > 200:
+            raise CommandError("--name must have 1 to 200 characters.", returncode=2)
+        try:
+            provider = providers.from_settings(settings.EMAIL_PROVIDER)
+        except ImproperlyConfigured as error:
+            raise CommandError(str(error)) from None
+        if options["metrics_port"] is not None:
+            _serve_metrics(options["metrics_port"])
+        ledger.configure(
+            "email",
+            limit=settings.DELIVERY_CONCURRENCY,
+            rate_per_second=settings.DELIVERY_RATE_PER_SECOND,
+        )
+        worker = Worker(
+            provider=provider,
+            policy=Policy.from_settings(),
+            name=options["name"],
+            threads=options["threads"],
+        )
+        _stop_on_signals(worker)
+        worker.run(once=options["once"])
+
+
+def _serve_metrics(port: int) -> None:
+    try:
+        start_http_server(port)
+    except (OSError, OverflowError) as error:
+        raise CommandError(f"--metrics-port {port} cannot be used: {error}.") from None
+
+
+def _stop_on_signals(worker: Worker) -> None:
+    def on_signal(number: int, frame: object) -> None:
+        # The second signal finds the handler below: no clean-up, the leases end by themselves.
+        for stopping in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(stopping, lambda *_: os._exit(1))
+        worker.stop()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)

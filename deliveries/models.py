@@ -1,0 +1,351 @@
+"""The ledger's tables. Only `deliveries.ledger` writes them; everything else reads."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    def about(self, invoice: models.Model) -> DeliveryQuerySet:
+        """Deliveries of one invoice, newest first."""
+        return self.filter(invoice_id=invoice.pk).order_by("-id")
+
+    def dead(self) -> DeliveryQuerySet:
+        return self.filter(status=Delivery.Status.DEAD)
+
+    def waiting(self) -> DeliveryQuerySet:
+        return self.filter(status__in=Delivery.WAITING)
+
+    def latest_of_each(self, invoices: list[Any], *, kind: str) -> DeliveryQuerySet:
+        """The newest delivery of that kind for each of the invoices."""
+        return (
+            self.filter(invoice__in=invoices, kind=kind)
+            .order_by("invoice_id", "-id")
+            .distinct("invoice_id")
+        )
+
+
+class Delivery(models.Model):
+    """One message that must reach one recipient once."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Sending"
+        RETRYING = "retrying", "Retrying"
+        SENT = "sent", "Sent"
+        DEAD = "dead", "Not sent"
+        CANCELLED = "cancelled", "Cancelled"
+
+    class DeadReason(models.TextChoices):
+        REJECTED = "rejected", "The provider refused it"
+        NOT_SENDABLE = "not_sendable", "It cannot be sent as it is"
+        GAVE_UP = "gave_up", "Every attempt failed"
+        CRASHED = "crashed", "It crashed its workers"
+        OUTCOME_UNKNOWN = "outcome_unknown", "We do not know whether it was sent"
+
+    WAITING: ClassVar = (Status.QUEUED, Status.RETRYING)
+    FINAL: ClassVar = (Status.SENT, Status.DEAD, Status.CANCELLED)
+
+    organization = models.ForeignKey(
+        "invoices.Organization", on_delete=models.PROTECT, db_index=False, related_name="+"
+    )
+    invoice = models.ForeignKey(
+        "invoices.Invoice", on_delete=models.PROTECT, db_index=False, related_name="deliveries"
+    )
+    kind = models.CharField(max_length=50)
+    lane = models.CharField(max_length=50)
+    reference = models.CharField(
+        max_length=100, help_text="What people call it (the invoice's number), for logs and search."
+    )
+    dedupe_key = models.CharField(max_length=200)
+    idempotency_key = models.CharField(max_length=64)
+    status = models.CharField(max_length=20, choices=Status, default=Status.QUEUED)
+    claims = models.PositiveIntegerField(
+        default=0, help_text="Leases taken since an outcome was last recorded: the crash budget."
+    )
+    attempts = models.PositiveIntegerField(
+        default=0, help_text="Outcomes recorded: the error budget."
+    )
+    lease_token = models.BigIntegerField(
+        default=0, help_text="Grows at every claim and is never reset: fences stale workers out."
+    )
+    locked_by = models.CharField(max_length=200, null=True, blank=True)
+    locked_until = models.DateTimeField(null=True, blank=True)
+    next_attempt_at = models.DateTimeField(null=True, blank=True)
+    fair_tag = models.FloatField(help_text="Place in the lane's start-time fair queue.")
+    handed_over_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Since when the provider may have accepted it under this idempotency key.",
+    )
+    correlation_id = models.CharField(max_length=64)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="+",
+    )
+    provider_message_id = models.CharField(max_length=255, blank=True, default="")
+    last_error = models.TextField(blank=True, default="")
+    dead_reason = models.CharField(max_length=30, choices=DeadReason, blank=True, default="")
+    created_at = models.DateTimeField(db_default=Now())
+    sent_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        permissions = [
+            ("replay_delivery", "Can put dead deliveries back"),
+            ("cancel_delivery", "Can cancel waiting and dead deliveries"),
+        ]
+        constraints = [
+            # One intent, one row: whoever asks twice gets the first row.
+            models.UniqueConstraint("dedupe_key", name="delivery_dedupe_key"),
+            # The provider must never see one key for two deliveries.
+            models.UniqueConstraint("idempotency_key", name="delivery_idempotency_key"),
+            models.CheckConstraint(
+                name="delivery_status",
+                condition=Q(
+                    status__in=["queued", "running", "retrying", "sent", "dead", "cancelled"]
+                ),
+            ),
+            models.CheckConstraint(
+                name="delivery_leased_exactly_when_running",
+                condition=Q(status="running", locked_by__isnull=False, locked_until__isnull=False)
+                | (~Q(status="running") & Q(locked_by__isnull=True, locked_until__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="delivery_due_exactly_when_retrying",
+                condition=Q(status="retrying", next_attempt_at__isnull=False)
+                | (~Q(status="retrying") & Q(next_attempt_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="delivery_finished_exactly_when_final",
+                condition=Q(status__in=["sent", "dead", "cancelled"], finished_at__isnull=False)
+                | (~Q(status__in=["sent", "dead", "cancelled"]) & Q(finished_at__isnull=True)),
+            ),
+            # "Sent" means that the provider accepted it, under an id that we stored.
+            models.CheckConstraint(
+                name="delivery_sent_has_provider_id",
+                condition=(~Q(status="sent") & Q(sent_at__isnull=True))
+                | (Q(status="sent", sent_at__isnull=False) & ~Q(provider_message_id="")),
+            ),
+            models.CheckConstraint(
+                name="delivery_dead_has_reason",
+                condition=(~Q(status="dead") & Q(dead_reason=""))
+                | (
+                    Q(
+                        status="dead",
+                        dead_reason__in=[
+                            "rejected",
+                            "not_sendable",
+                            "gave_up",
+                            "crashed",
+                            "outcome_unknown",
+                        ],
+                    )
+                    & ~Q(last_error="")
+                ),
+            ),
+        ]
+        indexes = [
+            # ledger.claim: the next ready rows of a lane, fairest first.
+            models.Index(
+                "lane", "fair_tag", "id", name="delivery_ready", condition=Q(status="queued")
+            ),
+            # ledger.wake_due: retries whose time has come.
+            models.Index(
+                "lane", "next_attempt_at", name="delivery_due", condition=Q(status="retrying")
+            ),
+            # ledger.claim: the fleet's running rows, and those whose lease ran out. The lease
+            # itself is in no index, so that renewing it stays a heap-only update.
+            models.Index("lane", "id", name="delivery_running", condition=Q(status="running")),
+            # ledger.lag, and the pages' "12 invoices wait": the oldest that waits.
+            models.Index(
+                "lane",
+                "created_at",
+                name="delivery_waiting",
+                condition=Q(status__in=["queued", "retrying"]),
+            ),
+            # Admin: dead letters, newest first.
+            models.Index(F("finished_at").desc(), name="delivery_dead", condition=Q(status="dead")),
+            # Invoice pages and search: what became of this invoice.
+            models.Index("invoice", "id", name="delivery_by_invoice"),
+            # Support's search: by request id, and by the provider's message id.
+            models.Index("correlation_id", name="delivery_by_correlation_id"),
+            models.Index(
+                "provider_message_id",
+                name="delivery_by_provider_id",
+                condition=~Q(provider_message_id=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.reference} ({self.status})"
+
+
+class DeliveryEvent(models.Model):
+    """One step in a delivery's life: timeline and audit log in one, append only."""
+
+    class Type(models.TextChoices):
+        REQUESTED = "requested", "Requested"
+        REQUESTED_AGAIN = "requested_again", "Requested again"
+        ATTEMPT_FAILED = "attempt_failed", "Attempt failed"
+        SENT = "sent", "Sent"
+        DIED = "died", "Not sent"
+        LEASE_LOST = "lease_lost", "Worker lost"
+        RELEASED = "released", "Put back"
+        REPLAYED = "replayed", "Replayed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    delivery = models.ForeignKey(
+        Delivery, on_delete=models.PROTECT, db_index=False, related_name="events"
+    )
+    at = models.DateTimeField(db_default=Now())
+    type = models.CharField(max_length=30, choices=Type)
+    attempt = models.PositiveIntegerField(null=True, blank=True)
+    worker = models.CharField(max_length=200, blank=True, default="")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="+",
+    )
+    correlation_id = models.CharField(max_length=64)
+    sentence = models.TextField()
+    details = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            # Every timeline: one delivery's events in order.
+            models.Index("delivery", "id", name="event_by_delivery"),
+            # Support's search: by a later click's request id.
+            models.Index("correlation_id", name="event_by_correlation_id"),
+        ]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Message(models.Model):
+    """The message exactly as handed over under one idempotency key; never changed once stored."""
+
+    delivery = models.ForeignKey(
+        Delivery, on_delete=models.PROTECT, db_index=False, related_name="messages"
+    )
+    idempotency_key = models.CharField(max_length=64)
+    from_address = models.TextField()
+    to = ArrayField(models.TextField())
+    cc = ArrayField(models.TextField(), default=list, blank=True)
+    reply_to = models.TextField(blank=True, default="")
+    subject = models.TextField()
+    text = models.TextField()
+    html = models.TextField()
+    headers = models.JSONField(default=dict, blank=True)
+    attachments = models.JSONField(
+        default=list,
+        blank=True,
+        help_text='List of {"filename", "content_type", "content"}, content in base64.',
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            # One key, one content: a resend finds exactly what was stored first.
+            models.UniqueConstraint("idempotency_key", name="message_idempotency_key"),
+            models.CheckConstraint(name="message_has_recipient", condition=~Q(to=[])),
+        ]
+        indexes = [
+            # Support opens what the customer got: a delivery's messages, one per key.
+            models.Index("delivery", "id", name="message_by_delivery"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} → {', '.join(self.to)}"
+
+
+class Lane(models.Model):
+    """A stream of deliveries with its own limits: one per provider account."""
+
+    name = models.CharField(max_length=50, primary_key=True)
+    limit = models.PositiveIntegerField(
+        default=5, help_text="How many may be handed over at once, over the whole fleet."
+    )
+    rate_per_second = models.FloatField(null=True, blank=True)
+    rate_allowance = models.FloatField(default=0)
+    rate_counted_at = models.DateTimeField(null=True, blank=True)
+    paused_until = models.DateTimeField(null=True, blank=True)
+    paused_reason = models.TextField(blank=True, default="")
+    virtual_time = models.FloatField(
+        default=0, help_text="The fair tag last served: where newcomers join the queue."
+    )
+    failures_in_a_row = models.PositiveIntegerField(default=0)
+    next_probe_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="lane_limit_positive", condition=Q(limit__gt=0)),
+            models.CheckConstraint(
+                name="lane_rate_positive",
+                condition=Q(rate_per_second__isnull=True) | Q(rate_per_second__gt=0),
+            ),
+            models.CheckConstraint(
+                name="lane_pause_has_reason",
+                condition=Q(paused_until__isnull=True, paused_reason="")
+                | (Q(paused_until__isnull=False) & ~Q(paused_reason="")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Flow(models.Model):
+    """One organization's deliveries of one kind in a lane: what fairness is fair between."""
+
+    lane = models.CharField(max_length=50)
+    organization = models.ForeignKey(
+        "invoices.Organization", on_delete=models.PROTECT, db_index=False, related_name="+"
+    )
+    kind = models.CharField(max_length=50)
+    last_tag = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("lane", "organization", "kind", name="flow_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lane}/{self.organization_id}/{self.kind}"
+
+
+class WorkerPresence(models.Model):
+    """One row per running worker, so that pages can say when none is."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    host = models.CharField(max_length=200)
+    pid = models.PositiveIntegerField()
+    version = models.CharField(max_length=50)
+    threads = models.PositiveIntegerField()
+    in_flight = models.PositiveIntegerField(default=0)
+    started_at = models.DateTimeField(db_default=Now())
+    last_seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "worker presences"
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,22 @@
+"""E-mail providers: one module each, behind one small Protocol."""
+
+from collections.abc import Callable
+
+from django.core.exceptions import ImproperlyConfigured
+
+from deliveries.providers.base import Provider, Receipt
+from deliveries.providers.sandbox import SandboxProvider
+
+__all__ = ["Provider", "Receipt", "from_settings"]
+
+_providers: dict[str, Callable[[], Provider]] = {"sandbox": SandboxProvider.from_settings}
+
+
+def from_settings(name: str) -> Provider:
+    """Return the provider of that name, configured from the settings."""
+    try:
+        return _providers[name]()
+    except KeyError:
+        raise ImproperlyConfigured(
+            f"EMAIL_PROVIDER is {name!r}; known are: {', '.join(sorted(_providers))}."
+        ) from None

@@ -1,0 +1,21 @@
+"""Reading Retry-After (RFC 9110, section 10.2.3): seconds, or a date."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+
+def parse(value: str | None, *, now: datetime) -> timedelta | None:
+    """Return the wait asked for; None if there is none that makes sense."""
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        # Longer numbers overflow a timedelta; the caller caps what is left.
+        return timedelta(seconds=int(text[:9])) if len(text) <= 9 else timedelta(days=365)
+    try:
+        at = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    if at.tzinfo is None:
+        at = at.replace(tzinfo=UTC)
+    return max(at - now, timedelta(0))

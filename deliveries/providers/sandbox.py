@@ -1,0 +1,190 @@
+"""The sandbox's protocol: plain JSON over HTTP, for our own provider and for tests."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import requests
+from django.conf import settings
+from urllib3.exceptions import NameResolutionError, NewConnectionError
+
+from deliveries.errors import (
+    AccountProblem,
+    OutcomeUnknown,
+    PermanentFailure,
+    ProviderFailure,
+    TemporaryFailure,
+    Throttled,
+)
+from deliveries.models import Message
+from deliveries.providers import retry_after
+from deliveries.providers.base import Receipt
+from deliveries.providers.deadline import Answer, DeadlineSession
+
+USER_AGENT = "InvoiceHub/0.1"
+MAX_ID_LENGTH = 255
+
+
+class SandboxProvider:
+    """Speaks the sandbox's protocol to any server at `url`."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str = "",
+        timeout_seconds: float,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._session = DeadlineSession(f"{url}/messages", seconds=timeout_seconds)
+        self._clock = clock
+
+    @classmethod
+    def from_settings(cls) -> "SandboxProvider":
+        return cls(
+            settings.EMAIL_PROVIDER_URL,
+            api_key=settings.EMAIL_PROVIDER_API_KEY,
+            timeout_seconds=settings.DELIVERY_SEND_TIMEOUT_SECONDS,
+        )
+
+    def send(self, message: Message, *, idempotency_key: str) -> Receipt:
+        try:
+            answer = self._session.post(
+                body=encode(message),
+                headers={**self._headers, "Idempotency-Key": idempotency_key},
+            )
+        except requests.Timeout as error:
+            raise TemporaryFailure(
+                "The provider did not answer in time.",
+                # Never connected: it cannot have the message.
+                may_have_accepted=not isinstance(error, requests.ConnectTimeout),
+            ) from error
+        except requests.ConnectionError as error:
+            raise TemporaryFailure(
+                "The connection to the provider failed.",
+                may_have_accepted=not _never_connected(error),
+            ) from error
+        except requests.RequestException as error:
+            raise TemporaryFailure(
+                f"The exchange with the provider failed: {type(error).__name__}."
+            ) from error
+        return classify(answer, now=self._clock())
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def encode(message: Message) -> bytes:
+    """Return the request's body: the same message gives the same bytes, for ever."""
+    body: dict[str, Any] = {
+        "from": message.from_address,
+        # As in the e-mail's own header: a list of addresses in one string.
+        "to": ", ".join(message.to),
+        "subject": message.subject,
+        "text": message.text,
+        "html": message.html,
+        "headers": dict(sorted(message.headers.items())),
+        "attachments": [
+            {name: attachment[name] for name in ("filename", "content_type", "content")}
+            for attachment in message.attachments
+        ],
+    }
+    if message.cc:
+        body["cc"] = ", ".join(message.cc)
+    if message.reply_to:
+        body["reply_to"] = message.reply_to
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def classify(answer: Answer, *, now: datetime) -> Receipt:
+    """Return the receipt of an accepted message, or raise what the answer means."""
+    if 200 <= answer.status < 300:
+        return _receipt(answer)
+    wait = retry_after.parse(answer.headers.get("Retry-After"), now=now)
+    said = _words(answer)
+    match answer.status:
+        case 409:
+            raise _conflict(answer, said, wait)
+        case 429:
+            raise _too_many(answer, said, wait)
+        case 401 | 403:
+            raise AccountProblem(
+                f"The provider refuses our key ({answer.status}): {said}", retry_after=wait
+            )
+        case status if status == 404 or 300 <= status < 400:
+            raise AccountProblem(
+                f"The provider's address is wrong: it answered {status} there.", retry_after=wait
+            )
+        case status if status in {408, 425} or status < 200 or status >= 500:
+            raise TemporaryFailure(f"The provider answered {status}: {said}", retry_after=wait)
+        case status:
+            raise PermanentFailure(f"The provider refused it ({status}): {said}")
+
+
+def _conflict(answer: Answer, said: str, wait: timedelta | None) -> ProviderFailure:
+    if "in_progress" in _name(answer) or "progress" in said.lower():
+        # It is up and answers: no sign of an outage.
+        return TemporaryFailure(
+            "The provider is still working on an earlier attempt.",
+            retry_after=wait,
+            provider_down=False,
+        )
+    return OutcomeUnknown(
+        "The provider has another message under our key, and may have accepted that one. "
+        f"It says: {said}"
+    )
+
+
+def _too_many(answer: Answer, said: str, wait: timedelta | None) -> ProviderFailure:
+    if "quota" in _name(answer):
+        return AccountProblem(f"The provider's quota is used up: {said}", retry_after=wait)
+    return Throttled(f"The provider asks us to slow down: {said}", retry_after=wait)
+
+
+def _receipt(answer: Answer) -> Receipt:
+    body = _json(answer)
+    id_ = body.get("id")
+    if isinstance(id_, int) and not isinstance(id_, bool):
+        id_ = str(id_)
+    if not isinstance(id_, str) or not id_.strip() or len(id_) > MAX_ID_LENGTH or "\x00" in id_:
+        # A proxy's page, an empty body: not believed. The same key finds out next time.
+        raise TemporaryFailure(
+            f"The provider answered {answer.status}, but without the id of an accepted message."
+        )
+    return Receipt(id=id_.strip(), replayed=body.get("replayed") is True)
+
+
+def _json(answer: Answer) -> dict[str, Any]:
+    try:
+        body = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _name(answer: Answer) -> str:
+    body = _json(answer)
+    error = body.get("error")
+    name = error.get("name") if isinstance(error, dict) else body.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _words(answer: Answer) -> str:
+    """Return the provider's own words, on one line and not endless."""
+    body = _json(answer)
+    error = body.get("error", body.get("message"))
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("name")
+    said = error if isinstance(error, str) else answer.body.decode(errors="replace")
+    line = " ".join("".join(c if c.isprintable() else " " for c in said).split())
+    return line[:500] or "(nothing)"
+
+
+def _never_connected(error: requests.ConnectionError) -> bool:
+    cause = error.args[0] if error.args else None
+    reason = getattr(cause, "reason", cause)
+    return isinstance(reason, NewConnectionError | NameResolutionError)

@@ -1,0 +1,8 @@
+"""An e-mail provider of our own, for development, the demo and tests: a real HTTP server with an
+inbox page and fault switches. Needs neither Django nor a database."""
+
+from deliveries.sandbox.provider import SandboxProvider
+from deliveries.sandbox.shelves import StoreError
+from deliveries.sandbox.switches import InvalidSwitch
+
+__all__ = ["InvalidSwitch", "SandboxProvider", "StoreError"]

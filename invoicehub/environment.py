@@ -1,0 +1,95 @@
+"""Readers of environment variables that refuse nonsense with a sentence saying what to change."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+# FileAwareEnv also reads NAME_FILE, so that secrets can come from mounted files.
+env = environ.FileAwareEnv()
+
+
+def text(name: str, default: str = "") -> str:
+    return str(env.str(name, default=default)).strip()
+
+
+def flag(name: str, *, default: bool) -> bool:
+    raw = text(name, "true" if default else "false").lower()
+    if raw in {"1", "true", "yes", "on"}:
+        return True
+    if raw in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{name} must be true or false, not {raw!r}.")
+
+
+def words(name: str, default: str = "") -> list[str]:
+    """Read a comma-separated list."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def whole_number(name: str, *, default: int, minimum: int = 1) -> int:
+    raw = text(name, str(default))
+    try:
+        value = int(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {raw!r}.") from None
+    if value < minimum:
+        raise ImproperlyConfigured(f"{name} must be at least {minimum}, not {value}.")
+    return value
+
+
+def seconds(name: str, *, default: float) -> float:
+    """Read a length of time in seconds; zero, negative and infinite are refused."""
+    value = _number(name, str(default))
+    if not 0 < value < 10 * 365 * 86400:
+        raise ImproperlyConfigured(f"{name} must be a number of seconds above 0, not {value:g}.")
+    return value
+
+
+def rate(name: str) -> float | None:
+    """Read a rate per second; unset means no limit."""
+    raw = text(name)
+    if not raw:
+        return None
+    value = _number(name, raw)
+    if not 0 < value < 1_000_000:
+        raise ImproperlyConfigured(
+            f"{name} must be above 0, or unset for no limit, not {raw!r}. "
+            "To stop sending, pause the lane."
+        )
+    return value
+
+
+def http_url(name: str, default: str) -> str:
+    raw = text(name, default)
+    try:
+        parts = urlsplit(raw)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or any(character.isspace() for character in raw):
+        raise ImproperlyConfigured(
+            f"{name} must be an address such as https://provider.example, not {raw!r}."
+        )
+    return raw.rstrip("/")
+
+
+def one_of(name: str, choices: set[str], default: str) -> str:
+    value = text(name, default)
+    if value not in choices:
+        raise ImproperlyConfigured(
+            f"{name} must be one of {', '.join(sorted(choices))}, not {value!r}."
+        )
+    return value
+
+
+def folder(name: str, default: Path) -> Path:
+    return Path(text(name, str(default))).expanduser()
+
+
+def _number(name: str, raw: str) -> float:
+    try:
+        return float(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a number, not {raw!r}.") from None

@@ -1,0 +1,202 @@
+"""Settings of InvoiceHub, all from the environment; docs/configuration.md explains each."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from invoicehub import environment as read
+
+VERSION = "0.1.0"
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+DEBUG = read.flag("DEBUG", default=True)
+LOG_LEVEL = read.one_of("LOG_LEVEL", {"DEBUG", "INFO", "WARNING", "ERROR"}, "INFO")
+LOG_FORMAT = read.one_of("LOG_FORMAT", {"json", "console"}, "console" if DEBUG else "json")
+
+SECRET_KEY = read.text("SECRET_KEY")
+if not SECRET_KEY:
+    if not DEBUG:
+        raise ImproperlyConfigured(
+            "SECRET_KEY must be set when DEBUG is off: a long random string, kept secret."
+        )
+    SECRET_KEY = "development-only-" + "0" * 50
+
+ALLOWED_HOSTS = read.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
+if not ALLOWED_HOSTS:
+    raise ImproperlyConfigured(
+        "ALLOWED_HOSTS must name the hosts that serve this site, such as invoices.company.example."
+    )
+
+INSTALLED_APPS = [
+    "invoices",
+    "deliveries",
+    "invoicehub",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+]
+
+MIDDLEWARE = [
+    "invoicehub.correlation.CorrelationMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "invoices.tokens.BearerTokenMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "invoices.tokens.TokenUserMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "invoicehub.urls"
+WSGI_APPLICATION = "invoicehub.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Database -------------------------------------------------------------------------------------
+
+
+def _databases() -> dict[str, dict[str, Any]]:
+    """Use DATABASE_URL; without one, in development, a private PostgreSQL of the project's own."""
+    if read.text("DATABASE_URL"):
+        try:
+            database: dict[str, Any] = dict(read.env.db_url("DATABASE_URL"))
+        except (ValueError, ImproperlyConfigured) as error:
+            raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {error}") from None
+        if database.get("ENGINE") != "django.db.backends.postgresql":
+            raise ImproperlyConfigured(
+                "DATABASE_URL must point at PostgreSQL 14 or later: "
+                "postgres://user:password@host:5432/name"
+            )
+        return {"default": database | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}}
+    if not DEBUG:
+        raise ImproperlyConfigured(
+            "DATABASE_URL must be set when DEBUG is off: "
+            "the embedded PostgreSQL is for development only."
+        )
+    return {
+        "default": {
+            "ENGINE": "invoicehub.embedded",
+            "NAME": "invoicehub",
+            "DATA_DIRECTORY": read.folder("EMBEDDED_POSTGRES_DIR", BASE_DIR / ".postgres"),
+            "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
+        }
+    }
+
+
+DATABASES = _databases()
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Deliveries -----------------------------------------------------------------------------------
+
+EMAIL_PROVIDER = read.text("EMAIL_PROVIDER", "sandbox")
+EMAIL_PROVIDER_URL = read.http_url("EMAIL_PROVIDER_URL", "http://127.0.0.1:8025")
+EMAIL_PROVIDER_API_KEY = read.text("EMAIL_PROVIDER_API_KEY")
+EMAIL_PROVIDER_WEBHOOK_SECRET = read.text("EMAIL_PROVIDER_WEBHOOK_SECRET")
+EMAIL_FROM = read.text("EMAIL_FROM", "invoices@invoicehub.example")
+
+DELIVERY_CONCURRENCY = read.whole_number("DELIVERY_CONCURRENCY", default=5)
+DELIVERY_RATE_PER_SECOND = read.rate("DELIVERY_RATE_PER_SECOND")
+DELIVERY_LEASE_SECONDS = read.seconds("DELIVERY_LEASE_SECONDS", default=60)
+DELIVERY_SEND_TIMEOUT_SECONDS = read.seconds("DELIVERY_SEND_TIMEOUT_SECONDS", default=15)
+DELIVERY_MAX_CLAIMS = read.whole_number("DELIVERY_MAX_CLAIMS", default=3)
+DELIVERY_MAX_ATTEMPTS = read.whole_number("DELIVERY_MAX_ATTEMPTS", default=16)
+DELIVERY_BACKOFF_BASE_SECONDS = read.seconds("DELIVERY_BACKOFF_BASE_SECONDS", default=5)
+DELIVERY_BACKOFF_CAP_SECONDS = read.seconds("DELIVERY_BACKOFF_CAP_SECONDS", default=900)
+DELIVERY_OUTAGE_SECONDS = read.seconds("DELIVERY_OUTAGE_SECONDS", default=3600)
+DELIVERY_KEY_LIFETIME_SECONDS = read.seconds("DELIVERY_KEY_LIFETIME_SECONDS", default=86400)
+DELIVERY_POLL_SECONDS = read.seconds("DELIVERY_POLL_SECONDS", default=1)
+
+# People and pages -----------------------------------------------------------------------------
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "invoice_list"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = read.folder("STATIC_ROOT", BASE_DIR / "staticfiles")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEBUG
+WHITENOISE_AUTOREFRESH = DEBUG
+
+# Production safety ----------------------------------------------------------------------------
+
+CSRF_TRUSTED_ORIGINS = read.words("CSRF_TRUSTED_ORIGINS")
+if not DEBUG:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = read.flag("SECURE_SSL_REDIRECT", default=True)
+    # Probes come over plain HTTP from inside the network.
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+    SECURE_HSTS_SECONDS = read.whole_number("SECURE_HSTS_SECONDS", default=31_536_000, minimum=0)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+
+# Logs -----------------------------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"correlation": {"()": "invoicehub.logs.CorrelationFilter"}},
+    "formatters": {
+        "json": {"()": "invoicehub.logs.JsonFormatter"},
+        "console": {"()": "invoicehub.logs.ConsoleFormatter"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "filters": ["correlation"],
+            "formatter": LOG_FORMAT,
+        },
+    },
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "deliveries": {"level": LOG_LEVEL},
+        "invoices": {"level": LOG_LEVEL},
+        "invoicehub": {"level": LOG_LEVEL},
+        "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+    },
+}

@@ -1,0 +1,127 @@
+"""Who may see and do what. Another organization's object is 404, always."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404
+
+from deliveries.models import Delivery
+from invoices.models import Invoice, Member
+
+# The session remembers which of a user's organizations the pages are about.
+ORGANIZATION_IN_SESSION = "organization"
+
+View = Callable[..., HttpResponseBase]
+
+
+class MemberRequest(HttpRequest):
+    """A request by somebody who is a member of the organization it is about."""
+
+    member: Member
+    user: User
+
+
+def member_required(view: View) -> View:
+    """Let members in, as `request.member`; send strangers to the login form.
+
+    A user of several organizations works in the one chosen in the session, else in the first.
+    """
+    guarded = _as_member(view)
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        return guarded(request, *args, **kwargs)
+
+    return wrapped
+
+
+def api_member_required(view: View) -> View:
+    """Let members in, as `request.member`; a program that is a stranger gets a 401."""
+    guarded = _as_member(view)
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not wants_json(request):
+            return member_required(view)(request, *args, **kwargs)
+        if not request.user.is_authenticated:
+            return error(401, "unauthorized", "Log in, or send a valid bearer token.")
+        try:
+            return guarded(request, *args, **kwargs)
+        except Http404:
+            return error(404, "not_found", "There is no such thing in your organization.")
+        except PermissionDenied as denied:
+            return error(403, "forbidden", str(denied))
+
+    return wrapped
+
+
+def sender_only(view: View) -> View:
+    """Refuse viewers with a 403; stands under one of the decorators above."""
+
+    @wraps(view)
+    def wrapped(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.member.may_send:
+            raise PermissionDenied("Viewers may look, but not send or change anything.")
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def _as_member(view: View) -> View:
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        member = _member(request)
+        if member is None:
+            raise Http404("You are not a member of any organization.")
+        cast(MemberRequest, request).member = member
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def invoice_or_404(request: MemberRequest, invoice_id: int) -> Invoice:
+    return get_object_or_404(
+        Invoice.objects.select_related("organization", "customer"),
+        pk=invoice_id,
+        organization=request.member.organization,
+    )
+
+
+def delivery_or_404(request: MemberRequest, delivery_id: int) -> Delivery:
+    return get_object_or_404(Delivery, pk=delivery_id, organization=request.member.organization)
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Tell programs from browsers: anything that does not ask for HTML gets JSON."""
+    return "text/html" not in request.headers.get("Accept", "") and not is_htmx(request)
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def error(status: int, code: str, message: str) -> HttpResponse:
+    return JsonResponse({"error": {"code": code, "message": message}}, status=status)
+
+
+def _member(request: HttpRequest) -> Member | None:
+    token_member: Member | None = getattr(request, "token_member", None)
+    if token_member is not None:
+        return token_member
+    memberships = list(
+        Member.objects.filter(user_id=request.user.pk or 0, organization__closed_at__isnull=True)
+        .select_related("organization", "user")
+        .order_by("pk")
+    )
+    chosen = request.session.get(ORGANIZATION_IN_SESSION)
+    return next(
+        (member for member in memberships if member.organization_id == chosen),
+        memberships[0] if memberships else None,
+    )

@@ -1,0 +1,76 @@
+"""An invoice of the database as the document that its PDF shows."""
+
+from decimal import Decimal
+
+from invoices import money
+from invoices.models import Customer, Invoice, Organization
+from invoices.pdf import DocumentLine, InvoiceDocument, Party
+
+
+def document_of(invoice: Invoice) -> InvoiceDocument:
+    """Return what the PDF of that invoice shows. Raise `ValueError` while it has no amount.
+
+    An imported invoice may have an amount but no lines: then the amount is its only line.
+    """
+    lines = tuple(
+        DocumentLine(
+            description=line.description,
+            quantity=line.quantity,
+            unit_price_minor=line.unit_price_minor,
+            net_minor=line.net_minor,
+            tax_rate=line.tax_rate,
+        )
+        for line in invoice.lines.all()
+    ) or (_only_line(invoice),)
+    totals = money.totals(lines)
+    return InvoiceDocument(
+        number=invoice.number,
+        issued_on=invoice.issued_on,
+        due_on=invoice.due_on,
+        currency=invoice.currency,
+        locale=locale_of(invoice),
+        sender=_sender(invoice.organization),
+        customer=_customer(invoice.customer),
+        lines=lines,
+        taxes=totals.taxes,
+        net_minor=totals.net_minor,
+        amount_minor=totals.gross_minor,
+        payment_terms=invoice.payment_terms,
+        payment_details=invoice.organization.payment_details,
+        notes=invoice.notes,
+    )
+
+
+def locale_of(invoice: Invoice) -> str:
+    """Return the customer's language, or the organization's where none is known."""
+    return (invoice.customer.language or invoice.organization.language).replace("-", "_")
+
+
+def _only_line(invoice: Invoice) -> DocumentLine:
+    if invoice.amount_minor is None:
+        raise ValueError(f"Invoice {invoice.number} has no amount.")
+    return DocumentLine(
+        description=f"Invoice {invoice.number}",
+        quantity=Decimal(1),
+        unit_price_minor=invoice.amount_minor,
+        net_minor=invoice.amount_minor,
+        tax_rate=Decimal(0),
+    )
+
+
+def _sender(organization: Organization) -> Party:
+    return Party(
+        name=organization.name,
+        address_lines=tuple(organization.address.splitlines()),
+        email=organization.email,
+        tax_id=organization.tax_id,
+    )
+
+
+def _customer(customer: Customer) -> Party:
+    return Party(
+        name=customer.name or customer.email,
+        address_lines=tuple(customer.address.splitlines()),
+        email=customer.email,
+        tax_id=customer.tax_id,
+    )

@@ -1,0 +1,101 @@
+"""A row of the invoice list."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from deliveries.models import Delivery
+from invoices.models import Invoice, Member
+from invoices.pages.formats import Formats
+from invoices.pages.notices import Notice
+from invoices.pages.states import (
+    EmailState,
+    Pill,
+    email_state,
+    overdue_note,
+    payment_state,
+)
+from invoices.problems import problems_of
+from invoices.sending import KIND
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvoiceRow:
+    id: int
+    number: str
+    customer_name: str
+    customer_email: str
+    amount: str
+    due_on: date
+    due_text: str
+    overdue: str
+    payment: Pill
+    email: EmailState
+    sendable: bool
+    problems: tuple[str, ...]
+    # Names what the reader sees that may change: the page sends it back to ask for news.
+    version: str
+
+
+def invoice_rows(
+    invoices: Sequence[Invoice],
+    *,
+    member: Member,
+    formats: Formats,
+    notices: tuple[Notice, ...],
+) -> list[InvoiceRow]:
+    """Return a row for each invoice, whose customer must be loaded; one query."""
+    latest = {
+        delivery.invoice_id: delivery
+        for delivery in Delivery.objects.latest_of_each(list(invoices), kind=KIND)
+    }
+    return [
+        _row(invoice, latest.get(invoice.pk), member=member, formats=formats, notices=notices)
+        for invoice in invoices
+    ]
+
+
+def _row(
+    invoice: Invoice,
+    delivery: Delivery | None,
+    *,
+    member: Member,
+    formats: Formats,
+    notices: tuple[Notice, ...],
+) -> InvoiceRow:
+    email = email_state(invoice, delivery, formats)
+    payment = payment_state(invoice, formats)
+    problems = problems_to_mend(invoice)
+    amount = invoice.amount_minor
+    return InvoiceRow(
+        id=invoice.pk,
+        number=invoice.number,
+        customer_name=invoice.customer.name.strip(),
+        customer_email=invoice.customer.email.strip(),
+        amount="" if amount is None else formats.amount(amount, invoice.currency),
+        due_on=invoice.due_on,
+        due_text=formats.short_day(invoice.due_on),
+        overdue=overdue_note(invoice, formats),
+        payment=payment,
+        email=email,
+        sendable=is_sendable(invoice, member),
+        problems=problems,
+        version=fingerprint(email, payment, problems, notices),
+    )
+
+
+def is_sendable(invoice: Invoice, member: Member) -> bool:
+    return invoice.status == Invoice.Status.DRAFT and member.may_send
+
+
+def problems_to_mend(invoice: Invoice) -> tuple[str, ...]:
+    """Return what stands in the way, while something can still be done about it."""
+    if invoice.status not in {Invoice.Status.DRAFT, Invoice.Status.FAILED}:
+        return ()
+    return tuple(problem.sentence for problem in problems_of(invoice))
+
+
+def fingerprint(*shown: object) -> str:
+    """Name a page's contents: equal values of frozen dataclasses have equal names."""
+    return hashlib.blake2b(repr(shown).encode(), digest_size=8).hexdigest()

@@ -1,0 +1,68 @@
+"""What keeps all e-mails waiting, said once above them."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from deliveries import kinds
+from deliveries.ledger.lanes import OUTAGE_FAILURES
+from deliveries.models import Delivery, Lane, WorkerPresence
+from invoices.models import Organization
+from invoices.pages.formats import Formats
+from invoices.sending import KIND
+
+# As deliveries.presence counts them; workers report every five seconds.
+_ALIVE_WITHIN = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notice:
+    sentence: str
+    tone: str = "wait"
+
+
+def notices(organization: Organization, formats: Formats) -> tuple[Notice, ...]:
+    """Return what holds up the organization's e-mails as a whole; at most three queries."""
+    lane = kinds.get(KIND).lane
+    return (*_about_lane(lane, formats), *_about_workers(lane, organization))
+
+
+def _about_lane(name: str, formats: Formats) -> list[Notice]:
+    lane = Lane.objects.filter(
+        Q(paused_until__gt=Now()) | Q(failures_in_a_row__gte=OUTAGE_FAILURES), pk=name
+    ).first()
+    if lane is None:
+        return []
+    # Both may hold; an expired pause is not cleared by anybody, so compare again.
+    if lane.paused_until is not None and lane.paused_until > formats.now:
+        words = {
+            "reason": lane.paused_reason.rstrip(". "),
+            "time": formats.clock(lane.paused_until).text,
+        }
+        return [
+            Notice(sentence=_("E-mail is paused: %(reason)s. It goes on at %(time)s.") % words)
+        ]
+    if lane.failures_in_a_row < OUTAGE_FAILURES:
+        return []
+    return [
+        Notice(
+            sentence=_(
+                "The e-mail provider is failing. One e-mail at a time is tried until it recovers; "
+                "none is lost."
+            )
+        )
+    ]
+
+
+def _about_workers(lane: str, organization: Organization) -> list[Notice]:
+    if WorkerPresence.objects.filter(last_seen_at__gt=Now() - _ALIVE_WITHIN).exists():
+        return []
+    stranded = Q(status__in=Delivery.WAITING) | Q(
+        status=Delivery.Status.RUNNING, locked_until__lt=Now()
+    )
+    if not Delivery.objects.filter(stranded, lane=lane, organization=organization).exists():
+        return []
+    return [Notice(sentence=_("No worker is running: e-mails wait. None is lost."))]

@@ -1,0 +1,72 @@
+"""What an invoice document says, as values."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from invoices.money import TaxAmount
+
+
+@dataclass(frozen=True, kw_only=True)
+class Party:
+    """Who sends the invoice, or who gets it."""
+
+    name: str
+    address_lines: tuple[str, ...] = ()
+    email: str = ""
+    tax_id: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentLine:
+    """One row of the table. `tax_rate` is in per cent: 7.5 is 7.5 %."""
+
+    description: str
+    quantity: Decimal
+    unit_price_minor: int
+    net_minor: int
+    tax_rate: Decimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvoiceDocument:
+    """Everything that stands in the PDF: equal documents make equal bytes.
+
+    Money is in minor units of `currency` (see invoices.money). `amount_minor` is what the customer
+    owes, taxes included. Texts are data, whatever characters they hold; line breaks in them are
+    kept. `created_at` is only the date in the PDF's metadata: midnight UTC of `issued_on` if None.
+    """
+
+    number: str
+    issued_on: date
+    due_on: date
+    currency: str
+    locale: str
+    sender: Party
+    customer: Party
+    lines: tuple[DocumentLine, ...]
+    taxes: tuple[TaxAmount, ...]
+    net_minor: int
+    amount_minor: int
+    payment_terms: str = ""
+    payment_details: str = ""
+    notes: str = ""
+    created_at: datetime | None = None
+
+    def texts(self) -> Iterator[str]:
+        """Everything a person wrote: what `missing_glyphs` should be asked about."""
+        for party in (self.sender, self.customer):
+            yield from (party.name, *party.address_lines, party.email, party.tax_id)
+        yield from (line.description for line in self.lines)
+        yield from (self.number, self.payment_terms, self.payment_details, self.notes)
+
+    def mistake_in_the_sums(self) -> str | None:
+        """Say what does not add up. A document without lines has only its amount to go by."""
+        taxes = sum(tax.tax_minor for tax in self.taxes)
+        lines = sum(line.net_minor for line in self.lines)
+        if self.net_minor + taxes != self.amount_minor:
+            return "net and taxes do not add up to the invoice's amount"
+        if self.lines and lines != self.net_minor:
+            return "the lines do not add up to the invoice's net"
+        return None

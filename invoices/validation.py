@@ -1,0 +1,63 @@
+"""What is refused at input, so that it can reach neither an e-mail header nor a document."""
+
+import unicodedata
+import zoneinfo
+
+from babel import Locale, UnknownLocaleError
+from babel.numbers import list_currencies
+from django.core.exceptions import ValidationError
+
+# Bidirectional overrides can make a text read as another one than it is.
+_OVERRIDES = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_LINE_SEPARATORS = {"Zl", "Zp"}
+
+
+def _unprintable(text: str, *, allowed: str = "") -> bool:
+    return any(
+        character not in allowed
+        and (
+            unicodedata.category(character) in {"Cc", "Cs", *_LINE_SEPARATORS}
+            or character in _OVERRIDES
+        )
+        for character in text
+    )
+
+
+def one_line(text: str) -> None:
+    """Refuse line breaks and control characters: a name must not become a header of its own."""
+    if _unprintable(text):
+        raise ValidationError(
+            "Remove line breaks and control characters: this must be a single line of text.",
+            code="control_characters",
+        )
+
+
+def plain_text(text: str) -> None:
+    """Refuse control characters other than line breaks and tabs."""
+    if _unprintable(text, allowed="\r\n\t"):
+        raise ValidationError(
+            "Remove the control characters from this text.", code="control_characters"
+        )
+
+
+def known_currency(code: str) -> None:
+    if code not in list_currencies():
+        raise ValidationError(
+            f"{code!r} is not a currency code such as NGN, EUR or JPY.", code="currency"
+        )
+
+
+def known_locale(code: str) -> None:
+    try:
+        Locale.parse(code.replace("-", "_"))
+    except (UnknownLocaleError, ValueError, TypeError):
+        raise ValidationError(
+            f"{code!r} is not a language such as en, en-NG or fr.", code="language"
+        ) from None
+
+
+def known_time_zone(name: str) -> None:
+    if name not in zoneinfo.available_timezones():
+        raise ValidationError(
+            f"{name!r} is not a time zone such as Africa/Lagos or Europe/Berlin.", code="time_zone"
+        )

@@ -1,0 +1,20 @@
+#!/usr/bin/env python
+"""InvoiceHub's command line: web server, worker, cron and operations all start here."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "invoicehub.settings")
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError as error:
+        raise SystemExit(
+            "Django is not installed here. Run `make setup`, then use .venv/bin/python manage.py …"
+        ) from error
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
