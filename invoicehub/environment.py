@@ -41,7 +41,7 @@ def whole_number(name: str, *, default: int, minimum: int = 1) -> int:
 
 def seconds(name: str, *, default: float) -> float:
     """Read a length of time in seconds; zero, negative and infinite are refused."""
-    value = _number(name, str(default))
+    value = _number(name, text(name, str(default)))
     if not 0 < value < 10 * 365 * 86400:
         raise ImproperlyConfigured(f"{name} must be a number of seconds above 0, not {value:g}.")
     return value

@@ -1,4 +1,22 @@
-from django.contrib import admin
-from django.urls import path
+"""Every address of the site."""
 
-urlpatterns = [path("admin/", admin.site.urls)]
+from django.contrib import admin
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path
+
+from invoicehub import health
+from invoicehub.signing_in import LogInView
+
+urlpatterns = [
+    path("", include("invoices.urls")),
+    path("login", LogInView.as_view(), name="login"),
+    path("logout", LogoutView.as_view(), name="logout"),
+    path("admin/", admin.site.urls),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+]
+
+handler400 = "invoicehub.failures.bad_request"
+handler403 = "invoicehub.failures.forbidden"
+handler404 = "invoicehub.failures.not_found"
+handler500 = "invoicehub.failures.broken"

@@ -12,6 +12,8 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
 
     An imported invoice may have an amount but no lines: then the amount is its only line.
     """
+    if invoice.amount_minor is None:
+        raise ValueError(f"Invoice {invoice.number} has no amount.")
     lines = tuple(
         DocumentLine(
             description=line.description,
@@ -21,7 +23,7 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
             tax_rate=line.tax_rate,
         )
         for line in invoice.lines.all()
-    ) or (_only_line(invoice),)
+    ) or (_only_line(invoice.number, invoice.amount_minor),)
     totals = money.totals(lines)
     return InvoiceDocument(
         number=invoice.number,
@@ -34,7 +36,7 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
         lines=lines,
         taxes=totals.taxes,
         net_minor=totals.net_minor,
-        amount_minor=totals.gross_minor,
+        amount_minor=invoice.amount_minor,
         payment_terms=invoice.payment_terms,
         payment_details=invoice.organization.payment_details,
         notes=invoice.notes,
@@ -46,14 +48,12 @@ def locale_of(invoice: Invoice) -> str:
     return (invoice.customer.language or invoice.organization.language).replace("-", "_")
 
 
-def _only_line(invoice: Invoice) -> DocumentLine:
-    if invoice.amount_minor is None:
-        raise ValueError(f"Invoice {invoice.number} has no amount.")
+def _only_line(number: str, amount_minor: int) -> DocumentLine:
     return DocumentLine(
-        description=f"Invoice {invoice.number}",
+        description=f"Invoice {number}",
         quantity=Decimal(1),
-        unit_price_minor=invoice.amount_minor,
-        net_minor=invoice.amount_minor,
+        unit_price_minor=amount_minor,
+        net_minor=amount_minor,
         tax_rate=Decimal(0),
     )
 

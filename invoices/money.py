@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, lru_cache
+from typing import Protocol
 
 from babel import Locale, UnknownLocaleError
 from babel.numbers import format_currency, format_decimal, is_currency
@@ -31,11 +32,9 @@ QUANTITY_PLACES = 6
 # source for this: its digits are habits of display (none for IDR, COP or IQD), while an amount in
 # minor units that another program hands to us counts in ISO's.
 _EXPONENTS = {
-    **dict.fromkeys(
-        "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(), 0
-    ),
-    **dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3),
-    **dict.fromkeys("CLF UYW".split(), 4),
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
 }
 
 # Signs that mean one currency only, for locales whose data has none: English writes "NGN" outside
@@ -63,6 +62,16 @@ class UnknownCurrency(ValueError):
 
 class UnknownLocale(ValueError):
     """No locale has this tag."""
+
+
+class HasNet(Protocol):
+    """Any line: what stands in the database, in a form, in a document."""
+
+    @property
+    def net_minor(self) -> int: ...
+
+    @property
+    def tax_rate(self) -> Decimal: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +126,7 @@ def tax_minor(base_minor: int, rate: Decimal) -> int:
     return _round_half_up(base_minor * numerator, denominator * 100)
 
 
-def totals(lines: Iterable[Line]) -> Totals:
+def totals(lines: Iterable[HasNet]) -> Totals:
     """Add up the lines; `taxes` has one entry per distinct rate, zero included, lowest first."""
     bases: defaultdict[Decimal, int] = defaultdict(int)
     for line in lines:
@@ -140,7 +149,8 @@ def validate_currency(code: str) -> str:
 @cache
 def minor_unit_exponent(currency: str) -> int:
     """Return how many decimal places the currency has: 2 for NGN, 0 for JPY, 3 for KWD."""
-    return _EXPONENTS.get(validate_currency(currency), 2)
+    validate_currency(currency)
+    return next((places for places, codes in _EXPONENTS.items() if currency in codes.split()), 2)
 
 
 def format_amount(amount_minor: int, currency: str, locale: str) -> str:

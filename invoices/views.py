@@ -1,13 +1,19 @@
 """The finance pages. Each view: access first, one call into a rule module, then an answer."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
-from invoices import sending
+from invoices import pages, sending
 from invoices.access import (
     ORGANIZATION_IN_SESSION,
     MemberRequest,
@@ -21,17 +27,22 @@ from invoices.access import (
     wants_json,
 )
 from invoices.models import Invoice, Member
-from invoices.pages import InvoicePage, invoice_rows
+from invoices.pdf import InvoiceNotRenderable
 
 INVOICES_PER_PAGE = 50
 
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
+    """Lead finance staff to their invoices; support, in no organization, to the admin."""
+    user = request.user
+    if user.is_staff and not Member.objects.filter(user_id=user.pk).exists():
+        return redirect("admin:index")
     return redirect("invoice_list")
 
 
 @require_GET
+@never_cache
 @member_required
 def invoice_list(request: MemberRequest) -> HttpResponse:
     invoices = (
@@ -40,19 +51,28 @@ def invoice_list(request: MemberRequest) -> HttpResponse:
         .order_by("-issued_on", "-id")
     )
     page = Paginator(invoices, INVOICES_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "rows": invoice_rows(list(page)), "member": request.member}
-    return render(request, "invoices/list.html", context)
+    shown = _shown(request)
+    rows = pages.invoice_rows(list(page), **shown)
+    return _page(request, "invoices/list.html", page=page, rows=rows, notices=shown["notices"])
 
 
 @require_GET
+@never_cache
 @member_required
 def invoice_detail(request: MemberRequest, invoice_id: int) -> HttpResponse:
     invoice = invoice_or_404(request, invoice_id)
-    context = {"page": InvoicePage(invoice), "member": request.member}
-    return render(request, "invoices/detail.html", context)
+    shown = _shown(request)
+    return _page(
+        request,
+        "invoices/detail.html",
+        invoice=pages.invoice_page(invoice, formats=shown["formats"]),
+        panel=pages.email_panel(invoice, **shown),
+        notices=shown["notices"],
+    )
 
 
 @require_GET
+@never_cache
 @member_required
 def invoice_state(request: MemberRequest, invoice_id: int) -> HttpResponse:
     """The parts of the pages that change while an e-mail is under way; polled by htmx."""
@@ -60,14 +80,20 @@ def invoice_state(request: MemberRequest, invoice_id: int) -> HttpResponse:
 
 
 @require_GET
+@xframe_options_sameorigin
+@never_cache
 @member_required
 def invoice_pdf(request: MemberRequest, invoice_id: int) -> HttpResponse:
     """The document: as it was sent, or as it would be."""
-    page = InvoicePage(invoice_or_404(request, invoice_id))
-    if (pdf := page.pdf()) is None:
-        raise Http404("There is no document while the invoice has no amount.")
-    response = HttpResponse(pdf, content_type="application/pdf")
-    response.headers["Content-Disposition"] = f'inline; filename="{page.file_name}"'
+    try:
+        pdf = pages.pdf_of(invoice_or_404(request, invoice_id))
+    except InvoiceNotRenderable as failure:
+        return _no_document(request, invoice_id, failure.reason)
+    if pdf is None:
+        return _no_document(request, invoice_id, _("The invoice has no amount."))
+    response = HttpResponse(pdf.content, content_type="application/pdf")
+    disposition = content_disposition_header(as_attachment=False, filename=pdf.name)
+    response.headers["Content-Disposition"] = disposition or "inline"
     return response
 
 
@@ -83,10 +109,12 @@ def send_invoice(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
         raise Http404 from None
     except sending.CannotBeSent as refusal:
         return _refused(request, invoice_id, refusal)
-    location = reverse("delivery", args=[delivery.pk])
     if wants_json(request):
-        answer = {"deliveryId": delivery.pk, "status": delivery.status}
-        return JsonResponse(answer, status=202, headers={"Location": location})
+        return JsonResponse(
+            {"deliveryId": delivery.pk, "status": delivery.status},
+            status=202,
+            headers={"Location": reverse("delivery", args=[delivery.pk])},
+        )
     if is_htmx(request):
         return _state(request, invoice_or_404(request, invoice_id), status=202)
     return redirect(_back(request, invoice_id))
@@ -120,29 +148,62 @@ def choose_organization(request: MemberRequest) -> HttpResponse:
     return redirect("invoice_list")
 
 
+def _shown(request: MemberRequest) -> dict[str, Any]:
+    """Return what every part of a page is made with."""
+    organization = request.member.organization
+    formats = pages.Formats.of(organization)
+    return {
+        "member": request.member,
+        "formats": formats,
+        "notices": pages.notices(organization, formats),
+    }
+
+
+def _page(request: MemberRequest, template: str, **context: object) -> HttpResponse:
+    """Render a whole page: with the header's organizations, which fragments do without."""
+    memberships = (
+        Member.objects.filter(user_id=request.user.pk, organization__closed_at__isnull=True)
+        .select_related("organization")
+        .order_by("organization__name", "pk")
+    )
+    header = {"member": request.member, "memberships": list(memberships)}
+    return render(request, template, header | context)
+
+
+def _no_document(request: MemberRequest, invoice_id: int, reason: str) -> HttpResponse:
+    context = {"member": request.member, "invoice_id": invoice_id, "reason": reason}
+    return render(request, "invoices/no_document.html", context, status=404)
+
+
 def _state(request: MemberRequest, invoice: Invoice, *, status: int = 200) -> HttpResponse:
-    """Answer with the fragment that the asking page shows: a row of the list, or the detail's."""
-    member = request.member
+    """Answer with the fragment that the asking page shows, or 204 if it shows just that."""
+    shown = _shown(request)
+    context: dict[str, Any] = {"member": request.member, "notices": shown["notices"]}
+    subject: pages.InvoiceRow | pages.EmailPanel
     if request.GET.get("part") == "row":
-        [row] = invoice_rows([invoice])
-        template, context = "invoices/list.html#row", {"row": row, "member": member}
+        [subject] = pages.invoice_rows([invoice], **shown)
+        template, context["row"] = "invoices/fragments/row.html", subject
     else:
-        template = "invoices/detail.html#state"
-        context = {"page": InvoicePage(invoice), "member": member}
+        subject = pages.email_panel(invoice, **shown)
+        template, context["panel"] = "invoices/fragments/panel.html", subject
+    if request.GET.get("seen") == subject.version:
+        return HttpResponse(status=204)
     return render(request, template, context, status=status)
 
 
 def _refused(request: MemberRequest, invoice_id: int, refusal: Exception) -> HttpResponseBase:
     if wants_json(request):
         return error(409, "cannot_be_sent", str(refusal))
+    messages.error(request, str(refusal))
     if is_htmx(request):
         return _state(request, invoice_or_404(request, invoice_id))
-    messages.error(request, str(refusal))
     return redirect(_back(request, invoice_id))
 
 
 def _back(request: MemberRequest, invoice_id: int) -> str:
-    """Lead back to the page whose button was pressed."""
-    if request.POST.get("from") == "list":
-        return f"{reverse('invoice_list')}#invoice-{invoice_id}"
-    return reverse("invoice_detail", args=[invoice_id])
+    """Lead back to the page whose button was pressed, and to the place in it."""
+    if request.POST.get("from") != "list":
+        return reverse("invoice_detail", args=[invoice_id])
+    page = request.POST.get("page", "")
+    query = f"?page={page}" if page.isascii() and page.isdigit() else ""
+    return f"{reverse('invoice_list')}{query}#invoice-{invoice_id}"

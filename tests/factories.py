@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from deliveries import kinds, ledger
 from deliveries.models import Delivery, Message
@@ -78,14 +79,15 @@ def make_delivery(
     invoice: Invoice, *, key: str | None = None, now: datetime | None = NOW
 ) -> Delivery:
     """Request the invoice's e-mail as the Send button does."""
-    Invoice.objects.filter(pk=invoice.pk, status="draft").update(status="sending")
-    return ledger.request(
-        invoice,
-        kind=kinds.get("invoice"),
-        dedupe_key=key or f"invoice:{invoice.pk}",
-        reference=invoice.number,
-        now=now,
-    ).delivery
+    with transaction.atomic():
+        Invoice.objects.filter(pk=invoice.pk, status="draft").update(status="sending")
+        return ledger.request(
+            invoice,
+            kind=kinds.get("invoice"),
+            dedupe_key=key or f"invoice:{invoice.pk}",
+            reference=invoice.number,
+            now=now,
+        ).delivery
 
 
 def make_message(**values: object) -> Message:

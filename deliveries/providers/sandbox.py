@@ -5,9 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import requests
 from django.conf import settings
-from urllib3.exceptions import NameResolutionError, NewConnectionError
 
 from deliveries.errors import (
     AccountProblem,
@@ -20,7 +18,12 @@ from deliveries.errors import (
 from deliveries.models import Message
 from deliveries.providers import retry_after
 from deliveries.providers.base import Receipt
-from deliveries.providers.deadline import Answer, DeadlineSession
+from deliveries.providers.deadline import (
+    AddressUnusable,
+    Answer,
+    DeadlineSession,
+    ExchangeFailed,
+)
 
 USER_AGENT = "InvoiceHub/0.1"
 MAX_ID_LENGTH = 255
@@ -57,21 +60,10 @@ class SandboxProvider:
                 body=encode(message),
                 headers={**self._headers, "Idempotency-Key": idempotency_key},
             )
-        except requests.Timeout as error:
-            raise TemporaryFailure(
-                "The provider did not answer in time.",
-                # Never connected: it cannot have the message.
-                may_have_accepted=not isinstance(error, requests.ConnectTimeout),
-            ) from error
-        except requests.ConnectionError as error:
-            raise TemporaryFailure(
-                "The connection to the provider failed.",
-                may_have_accepted=not _never_connected(error),
-            ) from error
-        except requests.RequestException as error:
-            raise TemporaryFailure(
-                f"The exchange with the provider failed: {type(error).__name__}."
-            ) from error
+        except AddressUnusable as error:
+            raise AccountProblem(str(error)) from error
+        except ExchangeFailed as error:
+            raise TemporaryFailure(str(error), may_have_accepted=error.request_begun) from error
         return classify(answer, now=self._clock())
 
     def close(self) -> None:
@@ -111,11 +103,11 @@ def classify(answer: Answer, *, now: datetime) -> Receipt:
             raise _conflict(answer, said, wait)
         case 429:
             raise _too_many(answer, said, wait)
-        case 401 | 403:
+        case 401 | 402 | 403 | 407:  # 402 is about paying the provider, 407 comes from our proxy.
             raise AccountProblem(
-                f"The provider refuses our key ({answer.status}): {said}", retry_after=wait
+                f"The provider refuses our account ({answer.status}): {said}", retry_after=wait
             )
-        case status if status == 404 or 300 <= status < 400:
+        case status if status in {404, 405} or 300 <= status < 400:
             raise AccountProblem(
                 f"The provider's address is wrong: it answered {status} there.", retry_after=wait
             )
@@ -150,12 +142,14 @@ def _receipt(answer: Answer) -> Receipt:
     id_ = body.get("id")
     if isinstance(id_, int) and not isinstance(id_, bool):
         id_ = str(id_)
-    if not isinstance(id_, str) or not id_.strip() or len(id_) > MAX_ID_LENGTH or "\x00" in id_:
+    id_ = id_.strip() if isinstance(id_, str) else ""
+    # NUL and half a surrogate pair cannot even be stored.
+    if not id_ or not id_.isprintable() or len(id_) > MAX_ID_LENGTH:
         # A proxy's page, an empty body: not believed. The same key finds out next time.
         raise TemporaryFailure(
             f"The provider answered {answer.status}, but without the id of an accepted message."
         )
-    return Receipt(id=id_.strip(), replayed=body.get("replayed") is True)
+    return Receipt(id=id_, replayed=body.get("replayed") is True)
 
 
 def _json(answer: Answer) -> dict[str, Any]:
@@ -182,9 +176,3 @@ def _words(answer: Answer) -> str:
     said = error if isinstance(error, str) else answer.body.decode(errors="replace")
     line = " ".join("".join(c if c.isprintable() else " " for c in said).split())
     return line[:500] or "(nothing)"
-
-
-def _never_connected(error: requests.ConnectionError) -> bool:
-    cause = error.args[0] if error.args else None
-    reason = getattr(cause, "reason", cause)
-    return isinstance(reason, NewConnectionError | NameResolutionError)

@@ -89,12 +89,6 @@ class Cluster:
             text = (self.data / "postmaster.pid").read_text(errors="replace")
         except FileNotFoundError:
             return []
-        except PermissionError:
-            raise ImproperlyConfigured(
-                f"{self.data} belongs to another user (number {self.data.stat().st_uid}), maybe "
-                "because root ran this here before. Run it as the same user again, delete that "
-                "folder, or set EMBEDDED_POSTGRES_DIR to another one."
-            ) from None
         return [line.strip() for line in text.splitlines()]
 
     def _check_version(self) -> None:
@@ -106,7 +100,7 @@ class Cluster:
             )
         try:
             version = (self.data / "PG_VERSION").read_text().strip()
-        except (FileNotFoundError, PermissionError):
+        except FileNotFoundError:
             return
         if version != str(installation.MAJOR_VERSION):
             raise ImproperlyConfigured(
@@ -203,11 +197,10 @@ class Cluster:
             # The shell leaves at once, so the server is nobody's child: no process of ours has
             # to wait for it, and none takes it along. pg_ctl would do the same, but it builds
             # a command line by hand, which breaks at a quote or a dollar sign in the path.
-            command = ['"$@" >&2 & echo $!', "sh", installation.programs() / "postgres"]
+            shell: list[str | Path] = ["/bin/sh", "-c", '"$@" >&2 & echo $!', "sh"]
+            postgres = installation.programs() / "postgres"
             started = installation.run(
-                ["/bin/sh", "-c", *command, "-D", self.data, *options],
-                account,
-                errors=log.fileno(),
+                [*shell, postgres, "-D", self.data, *options], account, errors=log.fileno()
             )
         return int(started.stdout), said_from
 

@@ -125,13 +125,15 @@ def _make_folder(folder: Path) -> None:
         if not folder.exists():
             folder.mkdir(parents=True, exist_ok=True)
             hand_over(folder, account_for(folder))
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError
+        writable = all(os.access(path, os.W_OK) for path in (folder, *folder.iterdir()))
     except OSError:
+        writable = False
+    if not writable:
         raise ImproperlyConfigured(
-            f"{folder}, the folder of the private PostgreSQL, cannot be made or written by this "
-            "user. Set EMBEDDED_POSTGRES_DIR to a folder that can, or set DATABASE_URL."
-        ) from None
+            f"{folder}, the folder of the private PostgreSQL, cannot be written by this user. If "
+            "another one ran this before, maybe root, run it as the same again or delete that "
+            "folder; else set EMBEDDED_POSTGRES_DIR to another folder, or set DATABASE_URL."
+        )
 
 
 def _open(path: Path) -> int:

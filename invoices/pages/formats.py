@@ -34,7 +34,7 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class Formats:
-    """How an organization writes. Never raises on bad data: a broken row must not hide the others."""
+    """How an organization writes. Bad data never raise: a broken row must not hide the others."""
 
     locale: Locale
     zone: ZoneInfo

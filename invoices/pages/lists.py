@@ -66,7 +66,7 @@ def _row(
 ) -> InvoiceRow:
     email = email_state(invoice, delivery, formats)
     payment = payment_state(invoice, formats)
-    problems = problems_to_mend(invoice)
+    problems = problems_to_mend(invoice, email)
     amount = invoice.amount_minor
     return InvoiceRow(
         id=invoice.pk,
@@ -89,11 +89,13 @@ def is_sendable(invoice: Invoice, member: Member) -> bool:
     return invoice.status == Invoice.Status.DRAFT and member.may_send
 
 
-def problems_to_mend(invoice: Invoice) -> tuple[str, ...]:
+def problems_to_mend(invoice: Invoice, email: EmailState) -> tuple[str, ...]:
     """Return what stands in the way, while something can still be done about it."""
     if invoice.status not in {Invoice.Status.DRAFT, Invoice.Status.FAILED}:
         return ()
-    return tuple(problem.sentence for problem in problems_of(invoice))
+    sentences = (problem.sentence for problem in problems_of(invoice))
+    # The e-mail's state may say the same already, as the reason why it was not sent.
+    return tuple(sentence for sentence in sentences if sentence not in email.detail)
 
 
 def fingerprint(*shown: object) -> str:

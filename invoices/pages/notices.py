@@ -42,9 +42,7 @@ def _about_lane(name: str, formats: Formats) -> list[Notice]:
             "reason": lane.paused_reason.rstrip(". "),
             "time": formats.clock(lane.paused_until).text,
         }
-        return [
-            Notice(sentence=_("E-mail is paused: %(reason)s. It goes on at %(time)s.") % words)
-        ]
+        return [Notice(sentence=_("E-mail is paused: %(reason)s. It goes on at %(time)s.") % words)]
     if lane.failures_in_a_row < OUTAGE_FAILURES:
         return []
     return [

@@ -1,5 +1,6 @@
 """What the pages say about an invoice: the state of its e-mail, and of its payment."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -54,25 +55,7 @@ def email_state(invoice: Invoice, delivery: Delivery | None, formats: Formats) -
     """Return what the latest delivery of an invoice's e-mail says; None if there is none."""
     if delivery is None:
         return _without_delivery(invoice)
-    match delivery.status:
-        case _Status.SENT:
-            return _sent(delivery, formats)
-        case _Status.DEAD:
-            return _dead(delivery, formats)
-        case _Status.CANCELLED:
-            return _cancelled(delivery, formats)
-        case _Status.RETRYING:
-            return _retrying(delivery, formats)
-        case _Status.RUNNING:
-            return _running(delivery, formats)
-        case _:
-            return EmailState(
-                label=_("Sending"),
-                tone="busy",
-                icon="clock",
-                moment=formats.clock(delivery.created_at),
-                moment_label=_("waiting since"),
-            )
+    return _BY_STATUS[_Status(delivery.status)](delivery, formats)
 
 
 def _without_delivery(invoice: Invoice) -> EmailState:
@@ -82,34 +65,42 @@ def _without_delivery(invoice: Invoice) -> EmailState:
     return EmailState(label=_("No e-mail from here"), tone="quiet", icon="dash", final=True)
 
 
+def _queued(delivery: Delivery, formats: Formats) -> EmailState:
+    return EmailState(
+        label=_("Sending"),
+        tone="busy",
+        icon="clock",
+        moment=formats.clock(delivery.created_at),
+        moment_label=_("waiting since"),
+    )
+
+
 def _running(delivery: Delivery, formats: Formats) -> EmailState:
-    lost = delivery.locked_until is not None and delivery.locked_until < formats.now
+    late = delivery.locked_until is not None and delivery.locked_until < formats.now
     return EmailState(
         label=_("Sending"),
         tone="busy",
         icon="spinner",
-        detail=_("Its worker has not reported back in time; another one takes over.") if lost else "",
+        detail=_("Its worker is overdue; another one takes over.") if late else "",
     )
 
 
 def _retrying(delivery: Delivery, formats: Formats) -> EmailState:
-    assert delivery.next_attempt_at is not None  # A constraint of the table.
-    due = delivery.next_attempt_at <= formats.now
+    next_at = delivery.next_attempt_at
+    future = next_at if next_at and next_at > formats.now else None
     return EmailState(
         label=_("Retrying"),
         tone="wait",
         icon="retry",
-        moment=None if due else formats.clock(delivery.next_attempt_at),
-        moment_label=_("next try due now") if due else _("next try"),
-        detail=delivery.last_error,
+        moment=formats.clock(future) if future else None,
+        moment_label=_("next try") if future else _("next try due now"),
+        detail=_sentence(delivery.last_error),
     )
 
 
 def _sent(delivery: Delivery, formats: Formats) -> EmailState:
-    assert delivery.sent_at is not None  # A constraint of the table.
-    return EmailState(
-        label=_("Sent"), tone="good", icon="check", final=True, moment=formats.moment(delivery.sent_at)
-    )
+    moment = formats.moment(delivery.sent_at) if delivery.sent_at else None
+    return EmailState(label=_("Sent"), tone="good", icon="check", final=True, moment=moment)
 
 
 def _dead(delivery: Delivery, formats: Formats) -> EmailState:
@@ -165,6 +156,16 @@ def _cancelled(delivery: Delivery, formats: Formats) -> EmailState:
     )
 
 
+_BY_STATUS: dict[_Status, Callable[[Delivery, Formats], EmailState]] = {
+    _Status.QUEUED: _queued,
+    _Status.RUNNING: _running,
+    _Status.RETRYING: _retrying,
+    _Status.SENT: _sent,
+    _Status.DEAD: _dead,
+    _Status.CANCELLED: _cancelled,
+}
+
+
 def _sentence(text: str) -> str:
     text = text.strip()
     return text if not text or text[-1] in ".!?…。" else f"{text}."
@@ -179,6 +180,9 @@ def payment_state(invoice: Invoice, formats: Formats) -> Pill:
             return Pill(label=_("Paid"), tone="good", icon="check")
         case Invoice.Status.VOID:
             return Pill(label=_("Void"), tone="quiet", icon="slash")
+        case Invoice.Status.FAILED:
+            # Not "not sent": of some e-mails that were given up nobody knows.
+            return Pill(label=_("On hold"), tone="wait", icon="alert")
         case _ if overdue_days(invoice, formats):
             return Pill(label=_("Overdue"), tone="bad", icon="alert")
         case _:
@@ -193,11 +197,11 @@ def overdue_days(invoice: Invoice, formats: Formats) -> int:
 
 
 def overdue_note(invoice: Invoice, formats: Formats) -> str:
-    """Say "12 days overdue", or of a draft that its customer would get it too late."""
+    """Say "12 days overdue"; "past due" of what its customer cannot have paid yet."""
     days = overdue_days(invoice, formats)
     if not days:
         return ""
-    if invoice.status == Invoice.Status.DRAFT:
+    if invoice.status in {Invoice.Status.DRAFT, Invoice.Status.FAILED}:
         text = ngettext("%(days)s day past due", "%(days)s days past due", days)
     else:
         text = ngettext("%(days)s day overdue", "%(days)s days overdue", days)

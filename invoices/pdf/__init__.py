@@ -1,8 +1,8 @@
 """The invoice document as a PDF. Knows values, not models: see InvoiceDocument."""
 
-from .document import DocumentLine, InvoiceDocument, Party
-from .glyphs import missing_glyphs
-from .rendering import InvoiceNotRenderable, render, render_png
+from invoices.pdf.document import DocumentLine, InvoiceDocument, Party
+from invoices.pdf.glyphs import missing_glyphs
+from invoices.pdf.rendering import InvoiceNotRenderable, render, render_png
 
 __all__ = [
     "DocumentLine",

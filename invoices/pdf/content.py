@@ -11,15 +11,14 @@ from babel.dates import format_date
 from babel.numbers import format_decimal, format_percent
 
 from invoices.money import find_locale, format_amount, format_figure
-
-from .document import DocumentLine, InvoiceDocument, Party
-from .fonts import families_for
-from .glyphs import displayable
-from .labels import Labels, labels
+from invoices.pdf.document import DocumentLine, InvoiceDocument, Party
+from invoices.pdf.fonts import families_for
+from invoices.pdf.glyphs import displayable
+from invoices.pdf.labels import Labels, labels
 
 Json: TypeAlias = "str | Sequence[Json] | Mapping[str, Json]"
 
-_FOOTER_TEXT_LENGTH = 60
+_FOOTER_TEXT_LENGTH = 50
 _RETURN_ADDRESS_LENGTH = 140
 
 

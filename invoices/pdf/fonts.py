@@ -14,7 +14,7 @@ from pathlib import Path
 import typst
 from babel import Locale
 
-from .charmap import characters_of
+from invoices.pdf.charmap import characters_of
 
 _PACKAGES = (
     "fontpkg_noto_sans",

@@ -2,7 +2,7 @@
 
 A character that no font has would be drawn as an empty box. `displayable` lets none through:
 
-1. an equivalent or compatible form that can be shown stands for it (ﬃ → ffi, ⑴ → (1));
+1. an equivalent or compatible form that can be shown stands for it (㎏ → kg, ⑴ → (1));
 2. otherwise a question mark, one for each character as a reader counts them. It is wrong where
    everybody sees it. A transliteration would be wrong where nobody looks: 東京 is not "Dong Jing",
    on a document that a court may read.
@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from .fonts import font_set
+from invoices.pdf.fonts import font_set
 
 REPLACEMENT = "?"
 

@@ -17,10 +17,9 @@ from pathlib import Path
 import typst
 
 from invoices.money import UnknownCurrency, UnknownLocale
-
-from .content import content_of
-from .document import InvoiceDocument
-from .fonts import font_set
+from invoices.pdf.content import content_of
+from invoices.pdf.document import InvoiceDocument
+from invoices.pdf.fonts import font_set
 
 _TEMPLATE = Path(__file__).with_name("invoice.typ")
 
@@ -73,6 +72,13 @@ def _failing_as_not_renderable(document: InvoiceDocument) -> Iterator[None]:
     except typst.TypstError as error:
         raise InvoiceNotRenderable(
             f"The PDF of invoice {document.number} could not be made: {error.message}"
+        ) from error
+    except BaseException as error:
+        # A panic in Rust arrives as a BaseException, which would end the worker's thread.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise InvoiceNotRenderable(
+            f"The PDF of invoice {document.number} could not be made: typst broke down."
         ) from error
 
 

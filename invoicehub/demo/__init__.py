@@ -1,0 +1,1 @@
+"""The whole of InvoiceHub on one machine, in one terminal: behind `manage.py demo`."""

@@ -1,0 +1,42 @@
+"""What load balancers ask: does the process live, can it do its work."""
+
+import logging
+
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+logger = logging.getLogger(__name__)
+
+
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> HttpResponse:
+    """The process answers. Asks nothing else: restarting it would not mend a database."""
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> JsonResponse:
+    """The database answers and has every migration that this code needs; else 503."""
+    if problem := _problem():
+        logger.warning("not ready", extra={"problem": problem})
+        return JsonResponse({"status": "not ready", "problem": problem}, status=503)
+    return JsonResponse({"status": "ready"})
+
+
+def _problem() -> str:
+    try:
+        executor = MigrationExecutor(connection)
+        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except Error as error:
+        # Its text may name hosts and users: for the log, not for whoever asks.
+        logger.warning("the database does not answer", exc_info=error)
+        return "The database does not answer."
+    if missing:
+        names = ", ".join(f"{migration.app_label}.{migration.name}" for migration, _ in missing)
+        return f"Migrations are missing: {names}."
+    return ""

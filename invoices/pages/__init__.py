@@ -1,0 +1,28 @@
+"""What the finance pages show, as values: templates place them and decide nothing."""
+
+from invoices.pages.details import InvoicePage, invoice_page
+from invoices.pages.documents import Pdf, pdf_of
+from invoices.pages.formats import Formats, Moment
+from invoices.pages.lists import InvoiceRow, invoice_rows
+from invoices.pages.notices import Notice, notices
+from invoices.pages.panels import EmailPanel, email_panel
+from invoices.pages.states import EmailState, Pill, email_state, payment_state
+
+__all__ = [
+    "EmailPanel",
+    "EmailState",
+    "Formats",
+    "InvoicePage",
+    "InvoiceRow",
+    "Moment",
+    "Notice",
+    "Pdf",
+    "Pill",
+    "email_panel",
+    "email_state",
+    "invoice_page",
+    "invoice_rows",
+    "notices",
+    "payment_state",
+    "pdf_of",
+]

@@ -1,0 +1,58 @@
+"""The PDF behind an invoice's page: as it is handed over, or as it would be."""
+
+import base64
+import re
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from deliveries.models import Delivery, Message
+from invoices.document import document_of
+from invoices.models import Invoice
+from invoices.pdf import render
+from invoices.sending import KIND
+
+_PDF = "application/pdf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pdf:
+    name: str
+    content: bytes
+
+
+def pdf_of(invoice: Invoice) -> Pdf | None:
+    """Return the document; None while the invoice has no amount. Raises InvoiceNotRenderable.
+
+    Once it is stored for the provider, those bytes are the document, whatever a template or a
+    customer's address has become since. After a known refusal it would be composed anew.
+    """
+    stored = _stored(invoice)
+    if stored is not None:
+        return stored
+    if invoice.amount_minor is None:
+        return None
+    return Pdf(name=_file_name(invoice.number), content=render(document_of(invoice)))
+
+
+def _stored(invoice: Invoice) -> Pdf | None:
+    known_refusal = Q(
+        delivery__status__in=[Delivery.Status.DEAD, Delivery.Status.CANCELLED],
+        delivery__handed_over_at__isnull=True,
+    )
+    message = (
+        Message.objects.filter(delivery__invoice=invoice, delivery__kind=KIND)
+        .exclude(known_refusal)
+        .only("attachments")
+        .last()
+    )
+    for attachment in message.attachments if message else ():
+        if attachment["content_type"] == _PDF:
+            content = base64.b64decode(attachment["content"])
+            return Pdf(name=attachment["filename"], content=content)
+    return None
+
+
+def _file_name(number: str) -> str:
+    stem = re.sub(r"[^\w.-]+", "-", number).strip("-.")
+    return f"{stem or 'invoice'}.pdf"

@@ -1,0 +1,63 @@
+"""Settings come from the environment; nonsense is refused with a sentence."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from invoicehub import environment as read
+
+
+def test_values_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"S": "2.5", "N": "7", "R": "0.5", "F": "off", "W": "a, b,"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("U", "https://provider.example/")
+    assert read.seconds("S", default=60) == 2.5
+    assert read.whole_number("N", default=1) == 7
+    assert read.rate("R") == 0.5
+    assert read.flag("F", default=True) is False
+    assert read.words("W") == ["a", "b"]
+    assert read.http_url("U", "http://unused") == "https://provider.example"
+
+
+def test_defaults_hold_where_nothing_is_set() -> None:
+    assert read.seconds("UNSET_S", default=60) == 60
+    assert read.whole_number("UNSET_N", default=5) == 5
+    assert read.rate("UNSET_R") is None
+
+
+def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret\n")
+    monkeypatch.setenv("SOME_KEY_FILE", str(tmp_path / "key"))
+    assert read.text("SOME_KEY") == "s3cret"
+
+
+@pytest.mark.parametrize(
+    ("reader", "value"),
+    [
+        (lambda: read.seconds("X", default=1), "0"),
+        (lambda: read.seconds("X", default=1), "-3"),
+        (lambda: read.seconds("X", default=1), "nan"),
+        (lambda: read.seconds("X", default=1), "inf"),
+        (lambda: read.seconds("X", default=1), "a minute"),
+        (lambda: read.whole_number("X", default=1), "0"),
+        (lambda: read.whole_number("X", default=1), "-1"),
+        (lambda: read.whole_number("X", default=1), "2.5"),
+        (lambda: read.rate("X"), "0"),
+        (lambda: read.rate("X"), "-2"),
+        (lambda: read.flag("X", default=True), "maybe"),
+        (lambda: read.one_of("X", {"json", "console"}, "json"), "xml"),
+        (lambda: read.http_url("X", "http://a"), "not an address"),
+        (lambda: read.http_url("X", "http://a"), "ftp://provider.example"),
+        (lambda: read.http_url("X", "http://a"), "http://"),
+        (lambda: read.http_url("X", "http://a"), "http://provider.example:99999"),
+    ],
+)
+def test_nonsense_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, reader: Callable[[], Any], value: str
+) -> None:
+    monkeypatch.setenv("X", value)
+    with pytest.raises(ImproperlyConfigured, match="^X must be"):
+        reader()
