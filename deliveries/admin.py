@@ -26,9 +26,12 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
+EVENT_COLUMNS = ("at", "type", "sentence", "attempt", "worker", "actor", "correlation_id")
+
+
 class EventInline(admin.TabularInline):  # type: ignore[type-arg]
     model = DeliveryEvent
-    fields = readonly_fields = ["at", "type", "sentence", "attempt", "worker", "actor", "correlation_id"]
+    fields = readonly_fields = EVENT_COLUMNS
     ordering = ["id"]
     extra = 0
     can_delete = False

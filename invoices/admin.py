@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from invoices.models import Customer, Invoice, InvoiceLine, Member, Organization
+from invoices.models import ApiToken, Customer, Invoice, InvoiceLine, Member, Organization
 
 
 @admin.register(Organization)
@@ -27,6 +27,19 @@ class CustomerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["name", "email"]
     autocomplete_fields = ["organization"]
     readonly_fields = ["created_at"]
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """To see and to revoke; `manage.py create_api_token` makes them."""
+
+    list_display = ["name", "member", "created_at", "revoked_at"]
+    list_select_related = ["member__user", "member__organization"]
+    readonly_fields = ["name", "member", "created_at"]
+    exclude = ["token_hash"]
+
+    def has_add_permission(self, request: object) -> bool:
+        return False
 
 
 class InvoiceLineInline(admin.TabularInline):  # type: ignore[type-arg]

@@ -11,7 +11,6 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
-from django.views.decorators.http import require_GET, require_POST
 
 from invoices import pages, sending
 from invoices.access import (
@@ -26,13 +25,14 @@ from invoices.access import (
     sender_only,
     wants_json,
 )
+from invoices.methods import only
 from invoices.models import Invoice, Member
 from invoices.pdf import InvoiceNotRenderable
 
 INVOICES_PER_PAGE = 50
 
 
-@require_GET
+@only("GET", "HEAD")
 def home(request: HttpRequest) -> HttpResponse:
     """Lead finance staff to their invoices; support, in no organization, to the admin."""
     user = request.user
@@ -41,7 +41,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return redirect("invoice_list")
 
 
-@require_GET
+@only("GET", "HEAD")
 @never_cache
 @member_required
 def invoice_list(request: MemberRequest) -> HttpResponse:
@@ -56,7 +56,7 @@ def invoice_list(request: MemberRequest) -> HttpResponse:
     return _page(request, "invoices/list.html", page=page, rows=rows, notices=shown["notices"])
 
 
-@require_GET
+@only("GET", "HEAD")
 @never_cache
 @member_required
 def invoice_detail(request: MemberRequest, invoice_id: int) -> HttpResponse:
@@ -71,7 +71,7 @@ def invoice_detail(request: MemberRequest, invoice_id: int) -> HttpResponse:
     )
 
 
-@require_GET
+@only("GET", "HEAD")
 @never_cache
 @member_required
 def invoice_state(request: MemberRequest, invoice_id: int) -> HttpResponse:
@@ -79,7 +79,7 @@ def invoice_state(request: MemberRequest, invoice_id: int) -> HttpResponse:
     return _state(request, invoice_or_404(request, invoice_id))
 
 
-@require_GET
+@only("GET", "HEAD")
 @xframe_options_sameorigin
 @never_cache
 @member_required
@@ -97,7 +97,7 @@ def invoice_pdf(request: MemberRequest, invoice_id: int) -> HttpResponse:
     return response
 
 
-@require_POST
+@only("POST")
 @api_member_required
 @sender_only
 def send_invoice(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
@@ -120,7 +120,7 @@ def send_invoice(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
     return redirect(_back(request, invoice_id))
 
 
-@require_GET
+@only("GET", "HEAD")
 @api_member_required
 def delivery(request: MemberRequest, delivery_id: int) -> HttpResponse:
     found = delivery_or_404(request, delivery_id)
@@ -135,7 +135,7 @@ def delivery(request: MemberRequest, delivery_id: int) -> HttpResponse:
     )
 
 
-@require_POST
+@only("POST")
 @member_required
 def choose_organization(request: MemberRequest) -> HttpResponse:
     member = get_object_or_404(

@@ -59,5 +59,5 @@ def test_nonsense_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, reader: Callable[[], Any], value: str
 ) -> None:
     monkeypatch.setenv("X", value)
-    with pytest.raises(ImproperlyConfigured, match="^X must be"):
+    with pytest.raises(ImproperlyConfigured, match=r"^X must be"):
         reader()

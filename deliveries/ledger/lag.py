@@ -20,15 +20,19 @@ def lag(lane: str, *, now: datetime | None = None) -> timedelta | None:
 
 
 def ready(lane: str) -> bool:
-    """Tell whether a delivery could be claimed, were there room: none paused, some queued."""
+    """Tell whether a delivery could be claimed, were there room: none paused, some queued.
+
+    Asked in the order of the claim, since a bare EXISTS may read every old row to find a ready one.
+    """
     row = sql.one(
         f"""
         SELECT 1 AS found FROM deliveries_lane
         WHERE name = %(lane)s AND (paused_until IS NULL OR paused_until <= {sql.NOW})
-          AND EXISTS (
-            SELECT FROM deliveries_delivery
+          AND (
+            SELECT id FROM deliveries_delivery
             WHERE status = 'queued' AND lane = %(lane)s AND kind = ANY(%(kinds)s)
-          )
+            ORDER BY fair_tag, id LIMIT 1
+          ) IS NOT NULL
         """,
         {"lane": lane, "kinds": kinds.known(lane), "now": None},
     )

@@ -21,7 +21,8 @@ PROBE_CAP = timedelta(seconds=30)
 
 # A token bucket that holds one second's worth, and at least one; NULL where there is no rate.
 ALLOWANCE = f"""
-    CASE WHEN rate_counted_at IS NULL THEN greatest(rate_per_second, 1)
+    CASE WHEN rate_per_second IS NULL THEN NULL
+    WHEN rate_counted_at IS NULL THEN greatest(rate_per_second, 1)
     ELSE least(
         greatest(rate_per_second, 1),
         rate_allowance + rate_per_second * extract(epoch FROM {sql.NOW} - rate_counted_at)
@@ -77,7 +78,12 @@ def pause(lane: str, *, reason: str, for_: timedelta, now: datetime | None = Non
             WHERE name = %(lane)s
               AND (paused_until IS NULL OR paused_until < {sql.NOW} + %(for)s)
             """,
-            {"lane": lane, "reason": reason[:500], "for": for_, "now": now},
+            {
+                "lane": lane,
+                "reason": sql.storable(reason)[:500] or "No reason was given.",
+                "for": for_,
+                "now": now,
+            },
         )
     if changed:
         logger.warning(

@@ -180,7 +180,7 @@ def cancel_many(
             WHERE id = ANY(%(ids)s) AND status IN ('queued', 'retrying', 'dead')
             RETURNING id
             """,
-            {"ids": ids, "why": why, "now": now},
+            {"ids": ids, "why": sql.storable(why), "now": now},
         )
         done = sorted(row.id for row in cancelled)
         correlation_id = correlation.current_id()

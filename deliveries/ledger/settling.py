@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import DataError, IntegrityError, transaction
 
 from deliveries.errors import LeaseLost
 from deliveries.ledger import hooks, sql, timeline
@@ -16,6 +16,8 @@ from deliveries.outcomes import Cancelled, Dead, Outcome, PutBack, RetryLater, S
 logger = logging.getLogger(__name__)
 
 _Type = DeliveryEvent.Type
+
+_ID_LENGTH = 255
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +37,7 @@ class _Change:
 
 def settle(claim: Claim, outcome: Outcome, *, worker: str, now: datetime | None = None) -> None:
     """Record one outcome; one transaction. Raise `LeaseLost`, and write nothing, if not ours."""
-    if settle_batch([(claim, outcome)], worker=worker, now=now):
+    if _record([(claim, outcome)], worker, now):
         raise LeaseLost(f"Delivery {claim.delivery_id} is no longer leased under {claim.token}.")
 
 
@@ -49,24 +51,38 @@ def release(
 def settle_batch(
     settlements: Sequence[tuple[Claim, Outcome]], *, worker: str, now: datetime | None = None
 ) -> list[Claim]:
-    """Record many outcomes in one transaction; return the claims whose lease was lost.
+    """Record many outcomes in one transaction; return the claims that were not recorded.
 
-    A lease that ran out but that nobody took since still settles: the token proves that no other
-    worker has touched the row.
+    They are those whose lease was lost. A lease that ran out but that nobody took since still
+    settles: the token proves that no other worker has touched the row. An outcome that cannot be
+    stored is among them too: it is left to its lease, and holds up no other.
     """
     if not settlements:
         return []
-    changes = [_change(outcome) for _, outcome in settlements]
+    try:
+        return _record(settlements, worker, now)
+    except (DataError, IntegrityError):
+        if len(settlements) == 1:
+            [(claim, _)] = settlements
+            logger.exception("outcome cannot be recorded", extra=claim.log_fields)
+            return [claim]
+    one_by_one = sorted(settlements, key=lambda settlement: settlement[0].delivery_id)
+    return [lost for each in one_by_one for lost in settle_batch([each], worker=worker, now=now)]
+
+
+def _record(
+    settlements: Sequence[tuple[Claim, Outcome]], worker: str, now: datetime | None
+) -> list[Claim]:
+    """Record the outcomes in one transaction; return the claims whose lease was lost."""
     with transaction.atomic():
-        settled = {row.id: row for row in sql.rows(_SETTLE, _columns(settlements, changes, now))}
-        held = [(c, o) for c, o in settlements if c.delivery_id in settled]
-        timeline.record(
-            [_event(c, o, settled[c.delivery_id].attempts, worker) for c, o in held], now=now
-        )
-        hooks.settled(sorted(row.id for row in settled.values() if row.status in Delivery.FINAL))
-    for claim, outcome in held:
-        _log(claim, outcome, settled[claim.delivery_id], worker)
-    lost = [claim for claim, _ in settlements if claim.delivery_id not in settled]
+        rows = sql.rows(_SETTLE, _columns(settlements, now))
+        settled = {(row.id, row.token): row for row in rows}
+        held = [(c, o, settled[_lease(c)]) for c, o in settlements if _lease(c) in settled]
+        timeline.record([_event(c, o, row.attempts, worker) for c, o, row in held], now=now)
+        hooks.settled([row.id for row in rows if row.status in Delivery.FINAL])
+    for claim, outcome, row in held:
+        _log(claim, outcome, row, worker)
+    lost = [claim for claim, _ in settlements if _lease(claim) not in settled]
     for claim in lost:
         logger.warning(
             "outcome not recorded: lease lost", extra={**claim.log_fields, "worker": worker}
@@ -74,6 +90,12 @@ def settle_batch(
     return lost
 
 
+def _lease(claim: Claim) -> tuple[int, int]:
+    return claim.delivery_id, claim.token
+
+
+# A batch may hold two outcomes for one row, of which one is stale: a worker that lost a lease can
+# have taken the row again itself. So each change is found by id and token throughout.
 _SETTLE = f"""
     WITH change AS (
         SELECT * FROM unnest(
@@ -83,7 +105,7 @@ _SETTLE = f"""
         ) AS change (id, token, status, counted, provider_message_id, error, dead_reason, delay,
                      not_accepted)
     ), mine AS (
-        SELECT d.id FROM deliveries_delivery d
+        SELECT d.id, d.lease_token AS token FROM deliveries_delivery d
         JOIN change ON d.id = change.id AND d.lease_token = change.token
         WHERE d.status = 'running' ORDER BY d.id FOR NO KEY UPDATE OF d
     )
@@ -101,8 +123,8 @@ _SETTLE = f"""
         sent_at = CASE WHEN change.status = 'sent' THEN {sql.NOW} END,
         finished_at = CASE WHEN change.status IN ('sent', 'dead', 'cancelled') THEN {sql.NOW} END
     FROM mine, change
-    WHERE d.id = mine.id AND change.id = mine.id
-    RETURNING d.id, d.status, d.attempts, d.next_attempt_at
+    WHERE d.id = mine.id AND change.id = mine.id AND change.token = mine.token
+    RETURNING d.id, mine.token, d.status, d.attempts, d.next_attempt_at
 """
 
 
@@ -110,7 +132,8 @@ def _change(outcome: Outcome) -> _Change:
     match outcome:
         case Sent():
             return _Change(
-                status=Delivery.Status.SENT, provider_message_id=outcome.provider_message_id
+                status=Delivery.Status.SENT,
+                provider_message_id=outcome.provider_message_id[:_ID_LENGTH],
             )
         case RetryLater():
             return _Change(
@@ -122,7 +145,7 @@ def _change(outcome: Outcome) -> _Change:
         case Dead():
             return _Change(
                 status=Delivery.Status.DEAD,
-                error=outcome.error,
+                error=outcome.error or outcome.reason.label,
                 dead_reason=outcome.reason,
                 not_accepted=not outcome.may_have_accepted,
             )
@@ -137,19 +160,17 @@ def _change(outcome: Outcome) -> _Change:
 
 
 def _columns(
-    settlements: Sequence[tuple[Claim, Outcome]],
-    changes: Sequence[_Change],
-    now: datetime | None,
+    settlements: Sequence[tuple[Claim, Outcome]], now: datetime | None
 ) -> dict[str, object]:
+    changes = [_change(outcome) for _, outcome in settlements]
     return {
         "now": now,
         "ids": [claim.delivery_id for claim, _ in settlements],
         "tokens": [claim.token for claim, _ in settlements],
         "statuses": [change.status.value for change in changes],
         "counted": [change.counted for change in changes],
-        "provider_message_ids": [change.provider_message_id for change in changes],
-        # PostgreSQL's text cannot hold NUL; a provider's answer can.
-        "errors": [change.error.replace("\x00", "�") for change in changes],
+        "provider_message_ids": [sql.storable(change.provider_message_id) for change in changes],
+        "errors": [sql.storable(change.error) for change in changes],
         "dead_reasons": [change.dead_reason for change in changes],
         "delays": [change.delay for change in changes],
         "not_accepted": [change.not_accepted for change in changes],

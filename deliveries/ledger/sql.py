@@ -1,5 +1,6 @@
 """Running hand-written SQL on Django's connection, with rows by name."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from types import SimpleNamespace
@@ -13,6 +14,9 @@ NOW = "coalesce(%(now)s::timestamptz, statement_timestamp())"
 
 # A row with its columns as attributes; which ones, the statement says.
 Row = Any
+
+# What PostgreSQL's text cannot hold, but a provider's answer can: NUL, and half a character.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def rows(statement: str, parameters: Mapping[str, Any]) -> list[Row]:
@@ -34,6 +38,11 @@ def run(statement: str, parameters: Mapping[str, Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, dict(parameters))
         return int(cursor.rowcount)
+
+
+def storable(text: str) -> str:
+    """Return the text with a replacement character for each that PostgreSQL cannot hold."""
+    return _UNSTORABLE.sub("�", text)
 
 
 def database_now(now: datetime | None = None) -> datetime:

@@ -47,10 +47,20 @@ def record(events: Sequence[Event], *, now: datetime | None = None) -> None:
             "workers": [event.worker for event in events],
             "actor_ids": [event.actor_id for event in events],
             "correlation_ids": [event.correlation_id for event in events],
-            # PostgreSQL's text cannot hold NUL; a provider's answer can.
-            "sentences": [event.sentence.replace("\x00", "�") for event in events],
-            "details": [
-                json.dumps(event.details, default=str).replace("\\u0000", "�") for event in events
-            ],
+            "sentences": [sql.storable(event.sentence) for event in events],
+            "details": [json.dumps(_storable(event.details)) for event in events],
         },
     )
+
+
+def _storable(value: object) -> object:
+    """Return what is JSON as JSON that PostgreSQL can hold, and anything else in words."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case dict():
+            return {sql.storable(str(key)): _storable(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_storable(each) for each in value]
+        case _:
+            return sql.storable(str(value))

@@ -102,7 +102,7 @@ class Watchdog:
         with self._changed:
             heapq.heappush(self._waiting, (exchange.ends_at, next(self._order), exchange))
             if self._waiting[0][2] is exchange:
-                self._changed.notify()
+                self._changed.notify_all()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="http-deadline", daemon=True)
                 self._thread.start()
@@ -114,33 +114,31 @@ class Watchdog:
             exchange.finish()
 
     def close(self) -> None:
-        """End the thread, once no exchange runs that it must watch; wait for it a moment."""
+        """Cut off what still runs and end the thread. A later exchange starts another."""
         with self._changed:
             thread, self._thread = self._thread, None
-            self._changed.notify()
-        if thread is not None and thread is not threading.current_thread():
+            running, self._waiting = self._waiting, []
+            self._changed.notify_all()
+        for _, _, exchange in running:
+            exchange.cut()
+        if thread is not None:
             thread.join(1)
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                while self._waiting and self._waiting[0][2].finished:
-                    heapq.heappop(self._waiting)
-                if self._thread is not threading.current_thread() and not self._is_needed():
+                if self._thread is not threading.current_thread():
                     return
                 if not self._waiting:
                     self._changed.wait()
                     continue
                 ends_at, _, exchange = self._waiting[0]
                 left = ends_at - time.monotonic()
-                if left > 0:
+                if left > 0 and not exchange.finished:
                     self._changed.wait(left)
                     continue
                 heapq.heappop(self._waiting)
             exchange.cut()
-
-    def _is_needed(self) -> bool:
-        return self._thread is None and any(not waiting[2].finished for waiting in self._waiting)
 
 
 _current = threading.local()
@@ -233,6 +231,9 @@ class DeadlineAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        if proxy.lower().startswith("socks"):
+            # Its connections are not ours: no time limit, and no knowing what has left.
+            raise requests.exceptions.InvalidSchema("SOCKS proxies are not supported.")
         manager = super().proxy_manager_for(proxy, **kwargs)
         manager.pool_classes_by_scheme = _POOLS
         return manager
@@ -270,7 +271,7 @@ class DeadlineSession:
         return answer
 
     def close(self) -> None:
-        """Close the connections that are idle. A later `post` opens new ones."""
+        """Cut off what still runs and close the connections. A later `post` opens new ones."""
         self._watchdog.close()
         with self._lock:
             sessions = list(self._sessions)

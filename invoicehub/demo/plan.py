@@ -89,7 +89,14 @@ class Plan:
             [
                 *("-m", "gunicorn", "invoicehub.wsgi", "--bind", self.web.bind),
                 *("--workers", "2", "--worker-class", "gthread", "--threads", "4"),
-                *("--graceful-timeout", "5", "--no-control-socket", "--log-level", "warning"),
+                *(
+                    "--graceful-timeout",
+                    "5",
+                    "--no-control-socket",
+                    "--log-level",
+                    "warning",
+                    "--preload",
+                ),
             ],
             screen,
             stop_seconds=10,

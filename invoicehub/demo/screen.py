@@ -19,16 +19,19 @@ class Screen:
     # Set once nobody reads our output any more: the pipe or the terminal behind it has gone.
     closed: bool = False
 
+    def __post_init__(self) -> None:
+        self._in_colour = self.stream.isatty()
+
     def say(self, text: str, *, name: str = "demo") -> None:
         """Write each line of the text behind a name."""
         margin = f"{name:>{_WIDTH}} │ "
-        if self.stream.isatty():
+        if self._in_colour:
             margin = f"\x1b[{_COLOURS.get(name, 0)}m{margin}\x1b[0m"
         self._write("".join(f"{margin}{line}\n" for line in text.splitlines()))
 
     def show(self, table: Table) -> None:
         """Write a table, in colour where that is seen."""
-        console = Console(file=self.stream, width=None if self.stream.isatty() else 100)
+        console = Console(file=self.stream, width=None if self._in_colour else 100)
         with console.capture() as drawn:
             console.print()
             console.print(table)

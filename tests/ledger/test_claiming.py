@@ -125,9 +125,7 @@ def test_an_unknown_kind_does_not_hold_up_the_known(
         (LEASE + timedelta(days=1), 1),
     ],
 )
-def test_a_lease_holds_until_its_very_end(
-    delivery: Delivery, after: timedelta, taken: int
-) -> None:
+def test_a_lease_holds_until_its_very_end(delivery: Delivery, after: timedelta, taken: int) -> None:
     claim_one("worker-1")
     assert len(claim("worker-2", now=NOW + after)) == taken
 

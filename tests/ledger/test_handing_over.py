@@ -82,9 +82,7 @@ def test_a_stale_worker_cannot_hand_over(delivery: Delivery) -> None:
     assert everything() == before
 
 
-@pytest.mark.parametrize(
-    "now", [at(45) + timedelta(microseconds=1), at(59), at(60), at(hours=1)]
-)
+@pytest.mark.parametrize("now", [at(45) + timedelta(microseconds=1), at(59), at(60), at(hours=1)])
 def test_too_little_of_a_lease_is_not_enough(delivery: Delivery, now: object) -> None:
     held = claim_one()
     before = everything()

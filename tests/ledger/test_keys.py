@@ -101,9 +101,7 @@ def test_a_crash_may_have_reached_the_customer_too(delivery: Delivery, support: 
     assert fresh(delivery).idempotency_key == delivery.idempotency_key
 
 
-def test_of_many_the_unconfirmed_are_skipped(
-    delivery: Delivery, support: User
-) -> None:
+def test_of_many_the_unconfirmed_are_skipped(delivery: Delivery, support: User) -> None:
     let_die(UNANSWERED)
     [refused] = make_deliveries(delivery.organization, 1)
     let_die(REFUSED)

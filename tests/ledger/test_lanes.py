@@ -169,7 +169,9 @@ def test_a_rate_taken_away_and_given_back_starts_full(organization: Organization
 # Standing still --------------------------------------------------------------------------------
 
 
-def pause(seconds: float, *, reason: str = "The provider's quota is used up.", now: float = 0) -> None:
+def pause(
+    seconds: float, *, reason: str = "The provider's quota is used up.", now: float = 0
+) -> None:
     ledger.pause("email", reason=reason, for_=timedelta(seconds=seconds), now=at(now))
 
 

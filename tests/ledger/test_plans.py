@@ -150,7 +150,8 @@ def test_leases_are_renewed_and_settled_by_primary_key(invoices: list[Invoice]) 
         ledger.extend(held, lease=LEASE, now=at(2))
         ledger.settle_batch([(each, SENT) for each in held], worker="worker-1", now=at(3))
     assert not {"Seq Scan"} & set().union(*(types(plan) for plan in found[:2]))
-    assert all(indexes(plan) == {"deliveries_delivery_pkey"} for plan in found[:2])
+    by_key = {"deliveries_delivery_pkey", "delivery_running"}
+    assert all(indexes(plan) <= by_key for plan in found[:2])
 
 
 def test_an_invoices_page_finds_its_deliveries_by_their_index(invoices: list[Invoice]) -> None:

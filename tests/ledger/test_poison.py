@@ -55,9 +55,7 @@ def settle_among_others(organization: Organization, outcome: Outcome) -> Deliver
     before, poisoned, after = make_deliveries(organization, 3)
     first, second, third = claim()
     others = (first, replace(SENT, provider_message_id="msg-1")), (third, SENT)
-    ledger.settle_batch(
-        [others[0], (second, outcome), others[1]], worker="worker-1", now=at(1)
-    )
+    ledger.settle_batch([others[0], (second, outcome), others[1]], worker="worker-1", now=at(1))
     assert [fresh(each).status for each in (before, after)] == [Status.SENT] * 2
     assert [fresh(each).provider_message_id for each in (before, after)] == ["msg-1", "msg-41"]
     return fresh(poisoned)
@@ -115,7 +113,12 @@ def test_a_dead_letter_always_has_something_to_say(delivery: Delivery) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "shown"),
-    [(NUL, "no�mailbox"), (SURROGATE, "no�mailbox"), ("", "No reason was given."), ("r" * 999, "r" * 500)],
+    [
+        (NUL, "no�mailbox"),
+        (SURROGATE, "no�mailbox"),
+        ("", "No reason was given."),
+        ("r" * 999, "r" * 500),
+    ],
 )
 def test_a_lane_pauses_whatever_the_provider_says(db: None, reason: str, shown: str) -> None:
     ledger.pause("email", reason=reason, for_=timedelta(seconds=5), now=at(0))

@@ -76,9 +76,7 @@ def test_the_timeline_says_who_replayed_it_and_why(delivery: Delivery, support: 
     assert event.details == {"same_message": False, "confirmed": False}
 
 
-def test_a_replay_keeps_the_deliverys_own_correlation_id(
-    delivery: Delivery, support: User
-) -> None:
+def test_a_replay_keeps_the_deliverys_own_correlation_id(delivery: Delivery, support: User) -> None:
     bring_to(delivery, Status.DEAD)
     with correlation.bound(correlation_id="req-77"):
         replay(delivery, support.pk, now=at(60))

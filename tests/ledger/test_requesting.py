@@ -64,7 +64,9 @@ def test_a_second_request_returns_the_first_row(invoice: Invoice, support: User)
 
 
 @pytest.mark.parametrize("status", Status.values)
-def test_a_second_request_changes_no_state(delivery: Delivery, invoice: Invoice, status: str) -> None:
+def test_a_second_request_changes_no_state(
+    delivery: Delivery, invoice: Invoice, status: str
+) -> None:
     bring_to(delivery, status)
     before = Delivery.objects.values().get()
     assert request(invoice, delivery.dedupe_key).delivery.pk == delivery.pk
@@ -78,7 +80,9 @@ def test_another_key_is_another_intent(invoice: Invoice) -> None:
     assert first.delivery.idempotency_key != second.delivery.idempotency_key
 
 
-def test_the_key_for_the_provider_is_plain_and_never_made_twice(note: Note, invoice: Invoice) -> None:
+def test_the_key_for_the_provider_is_plain_and_never_made_twice(
+    note: Note, invoice: Invoice
+) -> None:
     made = [note.request(invoice, str(number)).idempotency_key for number in range(20)]
     assert len(set(made)) == 20
     assert all(re.fullmatch(r"delivery-[A-Za-z0-9._-]{1,55}", key) for key in made)

@@ -68,9 +68,7 @@ def test_a_temporary_failure_is_retried_after_its_delay(delivery: Delivery) -> N
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_a_dead_letter_has_its_reason_and_its_error(
-    delivery: Delivery, reason: Reason
-) -> None:
+def test_a_dead_letter_has_its_reason_and_its_error(delivery: Delivery, reason: Reason) -> None:
     settle(claim_one(), Dead(reason=reason, error="It is so.", may_have_accepted=True), now=at(3))
     expected = FINAL_COLUMNS | {
         "status": Status.DEAD,

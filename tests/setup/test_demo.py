@@ -52,14 +52,16 @@ def demo(place: Path) -> Iterator[Start]:
 
     def start(*arguments: str) -> Demo:
         log = place / f"log-{len(started)}"
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "demo", "--data", str(place / "demo"), *arguments],
-            cwd=PROJECT,
-            env=os.environ | {"EMBEDDED_POSTGRES_DIR": str(place / "postgres"), "DATABASE_URL": ""},
-            stdin=subprocess.DEVNULL,
-            stdout=log.open("wb"),
-            stderr=subprocess.STDOUT,
-        )
+        own = {"EMBEDDED_POSTGRES_DIR": str(place / "postgres"), "DATABASE_URL": ""}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "demo", "--data", str(place / "demo"), *arguments],
+                cwd=PROJECT,
+                env=os.environ | own,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         started.append(Demo(process, log))
         return started[-1]
 

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         drills = {name: drill for name, drill in DRILLS.items() if options["only"] in name}
         if not drills:
             raise CommandError(f"--only must match one of: {'; '.join(DRILLS)}.", returncode=2)
-        console = Console(file=self.stdout)
+        console = Console()
         with tempfile.TemporaryDirectory(prefix="drill-") as folder:
             results = self._rehearse(Path(folder), drills, console, quick=options["quick"])
         console.print(_table(results))
@@ -66,7 +66,7 @@ class Command(BaseCommand):
                 rehearsal = Rehearsal(
                     fleet,
                     database_url=url,
-                    restart_database=lambda: _restart(postgres),
+                    restart_database=lambda: restart(postgres),
                     quick=quick,
                 )
                 return [
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         return result
 
 
-def _restart(postgres: server.Server) -> None:
+def restart(postgres: server.Server) -> None:
     """Shut PostgreSQL down at once, connections and all, and start it again."""
     postmaster = cluster.Cluster(postgres.folder).postmaster()
     if postmaster is not None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from invoices import demo
 
-DEVELOPMENT_PASSWORD = "invoicehub-demo"
+DEVELOPMENT_PASSWORD = "invoicehub-demo"  # noqa: S105 - refused when DEBUG is off
 
 
 class Command(BaseCommand):
