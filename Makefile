@@ -10,6 +10,8 @@ ARGS ?=
 
 # The project's own environment is used, whichever one the caller has activated.
 unexport VIRTUAL_ENV CONDA_PREFIX PYTHONHOME PYTHONPATH
+# Without bytecode every process of ours starts three times as slowly.
+unexport PYTHONDONTWRITEBYTECODE
 export DJANGO_SETTINGS_MODULE := invoicehub.settings
 
 # One process for each core, from two to eight.

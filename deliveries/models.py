@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -9,6 +10,10 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+
+
+# A worker not seen for so long is taken for gone.
+ALIVE_WITHIN = timedelta(seconds=30)
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
@@ -332,6 +337,12 @@ class Flow(models.Model):
         return f"{self.lane}/{self.organization_id}/{self.kind}"
 
 
+class WorkerPresenceQuerySet(models.QuerySet["WorkerPresence"]):
+    def alive(self) -> WorkerPresenceQuerySet:
+        """Workers seen lately, by the database's clock. They report every few seconds."""
+        return self.filter(last_seen_at__gt=Now() - ALIVE_WITHIN)
+
+
 class WorkerPresence(models.Model):
     """One row per running worker, so that pages can say when none is."""
 
@@ -343,6 +354,8 @@ class WorkerPresence(models.Model):
     in_flight = models.PositiveIntegerField(default=0)
     started_at = models.DateTimeField(db_default=Now())
     last_seen_at = models.DateTimeField(db_default=Now())
+
+    objects = WorkerPresenceQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "worker presences"

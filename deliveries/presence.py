@@ -10,7 +10,6 @@ from deliveries.ledger import sql
 from deliveries.models import WorkerPresence
 
 BEAT_EVERY = timedelta(seconds=5)
-ALIVE_WITHIN = timedelta(seconds=30)
 
 
 def beat(name: str, *, threads: int, in_flight: int, now: datetime | None = None) -> None:
@@ -47,16 +46,3 @@ def beat(name: str, *, threads: int, in_flight: int, now: datetime | None = None
 def farewell(name: str) -> None:
     """Take the worker's row away. One statement."""
     WorkerPresence.objects.filter(name=name, pid=os.getpid()).delete()
-
-
-def alive(*, now: datetime | None = None) -> int:
-    """Return how many workers were seen lately."""
-    row = sql.one(
-        f"""
-        SELECT count(*) AS workers FROM deliveries_workerpresence
-        WHERE last_seen_at > {sql.NOW} - %(within)s
-        """,
-        {"within": ALIVE_WITHIN, "now": now},
-    )
-    workers: int = row.workers
-    return workers

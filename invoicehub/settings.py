@@ -132,6 +132,7 @@ DELIVERY_POLL_SECONDS = read.seconds("DELIVERY_POLL_SECONDS", default=1)
 
 # People and pages -----------------------------------------------------------------------------
 
+CSRF_FAILURE_VIEW = "invoicehub.failures.csrf_failed"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "invoice_list"
 LOGOUT_REDIRECT_URL = "login"

@@ -134,11 +134,7 @@ def _invoice(
     today: date,
     currency: str = "NGN",
 ) -> Invoice:
-    customer, _ = Customer.objects.get_or_create(
-        organization=organization,
-        name=customer_name,
-        defaults={"email": email, "address": "12 Market Road"},
-    )
+    customer = _customer(organization, customer_name, email, "12 Market Road")
     invoice, _ = Invoice.objects.get_or_create(
         organization=organization,
         number=f"INV-{number:04}",
@@ -151,6 +147,14 @@ def _invoice(
         },
     )
     return invoice
+
+
+def _customer(organization: Organization, name: str, email: str, address: str) -> Customer:
+    # Two customers may share a name; any of them will do.
+    found = Customer.objects.filter(organization=organization, name=name).order_by("pk").first()
+    return found or Customer.objects.create(
+        organization=organization, name=name, email=email, address=address
+    )
 
 
 def _lines(invoice: Invoice, lines: list[tuple[str, Decimal, int, Decimal]]) -> None:
@@ -177,11 +181,7 @@ def _more(organization: Organization, count: int, today: date) -> None:
     """Make further invoices in bulk, numbered from DEMO-000001; those that exist stay."""
     if not count:
         return
-    customer, _ = Customer.objects.get_or_create(
-        organization=organization,
-        name="Eko Markets",
-        defaults={"email": "invoices@ekomarkets.example", "address": "1 Marina"},
-    )
+    customer = _customer(organization, "Eko Markets", "invoices@ekomarkets.example", "1 Marina")
     wanted = (
         Invoice(
             organization=organization,

@@ -1,5 +1,6 @@
 """An invoice of the database as the document that its PDF shows."""
 
+import re
 from decimal import Decimal
 
 from invoices import money
@@ -46,6 +47,12 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
 def locale_of(invoice: Invoice) -> str:
     """Return the customer's language, or the organization's where none is known."""
     return (invoice.customer.language or invoice.organization.language).replace("-", "_")
+
+
+def file_name(invoice: Invoice) -> str:
+    """Return what the PDF is called on the customer's disk: the number, as far as names allow."""
+    stem = re.sub(r"[^\w.-]+", "-", invoice.number).strip("-.")
+    return f"{stem or 'invoice'}.pdf"
 
 
 def _only_line(number: str, amount_minor: int) -> DocumentLine:

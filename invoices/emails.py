@@ -1,7 +1,6 @@
 """The kinds of e-mail an invoice gives rise to: what each says, and what it does to the invoice."""
 
 import base64
-import re
 
 from babel.dates import format_date
 from django.conf import settings
@@ -10,7 +9,7 @@ from django.template.loader import render_to_string
 from deliveries.errors import NotSendable
 from deliveries.models import Delivery, Message
 from invoices import money
-from invoices.document import document_of
+from invoices.document import document_of, file_name
 from invoices.models import Invoice
 from invoices.pdf import InvoiceDocument, InvoiceNotRenderable, render
 from invoices.problems import problems_of
@@ -38,7 +37,7 @@ class InvoiceEmail:
             text=render_to_string("email/invoice.txt", context),
             html=render_to_string("email/invoice.html", context),
             headers={"X-Correlation-ID": delivery.correlation_id},
-            attachments=[_pdf(document)],
+            attachments=[_pdf(invoice, document)],
         )
 
     def still_wanted(self, delivery: Delivery) -> str:
@@ -90,21 +89,17 @@ def _context(invoice: Invoice, document: InvoiceDocument) -> dict[str, object]:
     }
 
 
-def _pdf(document: InvoiceDocument) -> dict[str, str]:
+def _pdf(invoice: Invoice, document: InvoiceDocument) -> dict[str, str]:
     try:
         content = render(document)
     except InvoiceNotRenderable as error:
         # Never an e-mail without its PDF.
         raise NotSendable(f"The PDF cannot be made: {error}") from error
     return {
-        "filename": f"{_file_name(document.number)}.pdf",
+        "filename": file_name(invoice),
         "content_type": "application/pdf",
         "content": base64.b64encode(content).decode(),
     }
-
-
-def _file_name(number: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", number).strip(".-") or "invoice"
 
 
 def _mailbox(name: str, address: str) -> str:

@@ -4,11 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
+from pytest_django.fixtures import Settings
 
 from deliveries.models import Delivery
 from deliveries.sandbox import SandboxProvider
 from invoices.models import Invoice, Organization
 from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(request: pytest.FixtureRequest, settings: Settings) -> None:
+    """Hash passwords cheaply, but not where a real process must be able to check them."""
+    if "fleet" not in request.fixturenames:
+        settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def settled(delivery_ids: Iterable[int]) -> None:
-    """Call `on_settled` for each, by id; joins the caller's transaction.
+    """Call `on_settled` for each, by invoice; joins the caller's transaction.
 
     A hook that fails must not undo the record: the provider *has* accepted that message. The
     failure is logged, and its own writes are rolled back. Where the database itself fails, the
@@ -23,7 +23,7 @@ def settled(delivery_ids: Iterable[int]) -> None:
 
 
 def replayed(delivery_ids: Iterable[int]) -> None:
-    """Call `on_replayed` for each, by id; joins the caller's transaction."""
+    """Call `on_replayed` for each, by invoice; joins the caller's transaction."""
     _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_replayed(delivery))
 
 
@@ -31,7 +31,8 @@ def _call(delivery_ids: Iterable[int], hook: Callable[[Delivery], None]) -> None
     ids = list(delivery_ids)
     if not ids:
         return
-    for delivery in Delivery.objects.filter(pk__in=ids).order_by("pk"):
+    # Hooks lock invoices: two batches that share some must come to them in the same order.
+    for delivery in Delivery.objects.filter(pk__in=ids).order_by("invoice_id", "pk"):
         try:
             with transaction.atomic():
                 hook(delivery)

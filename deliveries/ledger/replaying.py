@@ -107,25 +107,16 @@ def _put_back(
 ) -> None:
     if not rows:
         return
-    tags = _fair_tags(rows)
     same_key = {row.id for row in rows if row.may_have_accepted and not row.key_expired}
     sql.run(
         """
-        UPDATE deliveries_delivery d
+        UPDATE deliveries_delivery
         SET status = 'queued', claims = 0, attempts = 0, dead_reason = '', last_error = '',
-            finished_at = NULL, fair_tag = change.fair_tag, idempotency_key = change.key,
-            handed_over_at = CASE WHEN change.key = d.idempotency_key THEN d.handed_over_at END
-        FROM unnest(%(ids)s::bigint[], %(tags)s::double precision[], %(keys)s::text[])
-            AS change(id, fair_tag, key)
-        WHERE d.id = change.id AND d.status = 'dead'
+            finished_at = NULL,
+            handed_over_at = CASE WHEN id = ANY(%(same_key)s) THEN handed_over_at END
+        WHERE id = ANY(%(ids)s) AND status = 'dead'
         """,
-        {
-            "ids": [row.id for row in rows],
-            "tags": [tags[row.id] for row in rows],
-            "keys": [
-                row.idempotency_key if row.id in same_key else new_idempotency_key() for row in rows
-            ],
-        },
+        {"ids": [row.id for row in rows], "same_key": list(same_key)},
     )
     correlation_id = correlation.current_id()
     timeline.record(
@@ -143,9 +134,35 @@ def _put_back(
         now=now,
     )
     hooks.replayed([row.id for row in rows])
+    _join_queue(rows, same_key)
     for lane in sorted({row.lane for row in rows}):
         sql.rows("SELECT pg_notify(%(channel)s, %(lane)s)", {"channel": CHANNEL, "lane": lane})
     logger.info("deliveries replayed", extra={"count": len(rows), "actor": actor_id})
+
+
+def _join_queue(rows: Sequence[sql.Row], same_key: set[int]) -> None:
+    """Give each row its place in the queue and, where it is composed anew, its new key.
+
+    After the invoices, not before: a click on Send holds its invoice while it waits for the flow,
+    and at its commit for the delivery, whose unique key a change of the key locks.
+    """
+    tags = _fair_tags(rows)
+    sql.run(
+        """
+        UPDATE deliveries_delivery d
+        SET fair_tag = change.fair_tag, idempotency_key = change.key
+        FROM unnest(%(ids)s::bigint[], %(tags)s::double precision[], %(keys)s::text[])
+            AS change(id, fair_tag, key)
+        WHERE d.id = change.id
+        """,
+        {
+            "ids": [row.id for row in rows],
+            "tags": [tags[row.id] for row in rows],
+            "keys": [
+                row.idempotency_key if row.id in same_key else new_idempotency_key() for row in rows
+            ],
+        },
+    )
 
 
 def cancel(

@@ -57,7 +57,9 @@ class Plan:
 
     def addresses(self, *, password: str) -> Table:
         """Return the table that says where to go and who to be."""
-        table = Table(box=box.ROUNDED, title="InvoiceHub is ready", title_style="bold green")
+        table = Table(
+            box=box.ROUNDED, title="InvoiceHub is ready", title_style="bold green", caption_style=""
+        )
         for heading in ("Open", "Address", "Log in as"):
             table.add_column(heading, overflow="fold")
         table.add_row("Application", f"{self.web.url}/", "finance, viewer, outsider")

@@ -1,5 +1,6 @@
 """The demo from start to stop."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ READY_DEADLINE_SECONDS = 60
 PAUSES_SECONDS = (1, 2, 5, 10, 30)
 # A process that ran for this long was well; its next end counts as the first one.
 WELL_SECONDS = 60
+# `timeout` and others signal the whole process group, and make passes the same signal on.
+ECHO_SECONDS = 1.0
 
 
 class ChildFailed(Exception):
@@ -25,9 +28,13 @@ class Show:
     children: list[Child]
     screen: Screen
     signals: int = 0
+    _signalled_at: float = -math.inf
 
     def heed(self, _number: int, _frame: FrameType | None) -> None:
         """Take a signal: the first asks to stop, a second to stop at once, a third gives up."""
+        if time.monotonic() - self._signalled_at < ECHO_SECONDS:
+            return
+        self._signalled_at = time.monotonic()
         self.signals += 1
         if self.signals > 2:
             raise KeyboardInterrupt

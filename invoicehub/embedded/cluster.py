@@ -39,7 +39,8 @@ class Postmaster:
     """A living server process. `sockets` is None until it has written where it listens."""
 
     pid: int
-    sockets: Path | None
+    sockets: Path | None = None
+    stopping: bool = False
 
 
 class Cluster:
@@ -60,10 +61,13 @@ class Cluster:
                 self._launch(deadline)
             elif postmaster.sockets and _answers(postmaster.sockets):
                 return postmaster.sockets
+            elif postmaster.stopping:
+                # A plain `kill` makes it wait until its last client leaves: end that wait.
+                processes.end(postmaster.pid)
             elif time.monotonic() > deadline:
                 raise ServerFailed(self._story(f"process {postmaster.pid} does not answer"))
             else:
-                # Starting, recovering, or on its way out: all of them end by themselves.
+                # Starting or recovering: both end by themselves.
                 time.sleep(0.02)
 
     def stop(self) -> None:
@@ -81,7 +85,11 @@ class Cluster:
         lines = self._pid_file()
         if lines and lines[0].isdecimal() and processes.serves(int(lines[0]), self.data):
             sockets = lines[4] if len(lines) > 4 else ""
-            return Postmaster(int(lines[0]), Path(sockets) if sockets else None)
+            return Postmaster(
+                pid=int(lines[0]),
+                sockets=Path(sockets) if sockets else None,
+                stopping=lines[7:8] == ["stopping"],
+            )
         return None
 
     def _pid_file(self) -> list[str]:
@@ -151,6 +159,11 @@ class Cluster:
                 processes.end(pid)
 
     def _initialize(self, account: installation.Account | None) -> None:
+        if self.data.exists() and any(self.data.iterdir()):
+            raise ImproperlyConfigured(
+                f"{self.data} exists and holds something else than PostgreSQL data. Look at it, "
+                "move it away, or set EMBEDDED_POSTGRES_DIR to another folder."
+            )
         # A server whose folder was deleted under it would live on for up to a minute.
         self._end_strays()
         unfinished = self.data.with_name("data.unfinished")
@@ -170,13 +183,7 @@ class Cluster:
         if made.returncode:
             raise ServerFailed(f"initdb could not make {unfinished}:\n{made.stdout}{made.stderr}")
         # Only a finished folder gets the name: an initdb that was killed leaves nothing behind.
-        try:
-            unfinished.rename(self.data)
-        except OSError:
-            raise ImproperlyConfigured(
-                f"{self.data} exists and holds something else than PostgreSQL data. Look at it, "
-                "move it away, or set EMBEDDED_POSTGRES_DIR to another folder."
-            ) from None
+        unfinished.rename(self.data)
 
     def _spawn(self, account: installation.Account | None, sockets: Path) -> tuple[int, int]:
         """Start the server in the background; return its pid and where its log begins."""

@@ -1,13 +1,12 @@
 """The PDF behind an invoice's page: as it is handed over, or as it would be."""
 
 import base64
-import re
 from dataclasses import dataclass
 
 from django.db.models import Q
 
 from deliveries.models import Delivery, Message
-from invoices.document import document_of
+from invoices.document import document_of, file_name
 from invoices.models import Invoice
 from invoices.pdf import render
 from invoices.sending import KIND
@@ -32,7 +31,7 @@ def pdf_of(invoice: Invoice) -> Pdf | None:
         return stored
     if invoice.amount_minor is None:
         return None
-    return Pdf(name=_file_name(invoice.number), content=render(document_of(invoice)))
+    return Pdf(name=file_name(invoice), content=render(document_of(invoice)))
 
 
 def _stored(invoice: Invoice) -> Pdf | None:
@@ -51,8 +50,3 @@ def _stored(invoice: Invoice) -> Pdf | None:
             content = base64.b64decode(attachment["content"])
             return Pdf(name=attachment["filename"], content=content)
     return None
-
-
-def _file_name(number: str) -> str:
-    stem = re.sub(r"[^\w.-]+", "-", number).strip("-.")
-    return f"{stem or 'invoice'}.pdf"

@@ -1,11 +1,11 @@
 """What keeps all e-mails waiting, said once above them."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from deliveries import kinds
 from deliveries.ledger.lanes import OUTAGE_FAILURES
@@ -14,8 +14,8 @@ from invoices.models import Organization
 from invoices.pages.formats import Formats
 from invoices.sending import KIND
 
-# As deliveries.presence counts them; workers report every five seconds.
-_ALIVE_WITHIN = timedelta(seconds=30)
+
+_MANY = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +27,10 @@ class Notice:
 def notices(organization: Organization, formats: Formats) -> tuple[Notice, ...]:
     """Return what holds up the organization's e-mails as a whole; at most three queries."""
     lane = kinds.get(KIND).lane
-    return (*_about_lane(lane, formats), *_about_workers(lane, organization))
+    return (*_about_lane(lane, organization, formats), *_about_workers(lane, organization))
 
 
-def _about_lane(name: str, formats: Formats) -> list[Notice]:
+def _about_lane(name: str, organization: Organization, formats: Formats) -> list[Notice]:
     lane = Lane.objects.filter(
         Q(paused_until__gt=Now()) | Q(failures_in_a_row__gte=OUTAGE_FAILURES), pk=name
     ).first()
@@ -42,7 +42,8 @@ def _about_lane(name: str, formats: Formats) -> list[Notice]:
             "reason": lane.paused_reason.rstrip(". "),
             "time": formats.clock(lane.paused_until).text,
         }
-        return [Notice(sentence=_("E-mail is paused: %(reason)s. It goes on at %(time)s.") % words)]
+        paused = _("E-mail is paused: %(reason)s. It goes on at %(time)s.") % words
+        return [Notice(sentence=f"{paused} {_how_many_wait(name, organization)}".rstrip())]
     if lane.failures_in_a_row < OUTAGE_FAILURES:
         return []
     return [
@@ -55,8 +56,19 @@ def _about_lane(name: str, formats: Formats) -> list[Notice]:
     ]
 
 
+def _how_many_wait(lane: str, organization: Organization) -> str:
+    waiting = Delivery.objects.waiting().filter(lane=lane, organization=organization)
+    # Counting stops where the exact number no longer matters.
+    count = waiting[: _MANY + 1].count()
+    if count > _MANY:
+        return _("More than %(count)s e-mails wait.") % {"count": _MANY}
+    if count == 0:
+        return ""
+    return ngettext("%(count)s e-mail waits.", "%(count)s e-mails wait.", count) % {"count": count}
+
+
 def _about_workers(lane: str, organization: Organization) -> list[Notice]:
-    if WorkerPresence.objects.filter(last_seen_at__gt=Now() - _ALIVE_WITHIN).exists():
+    if WorkerPresence.objects.alive().exists():
         return []
     stranded = Q(status__in=Delivery.WAITING) | Q(
         status=Delivery.Status.RUNNING, locked_until__lt=Now()

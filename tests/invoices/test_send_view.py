@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django import SettingsWrapper
+from pytest_django.fixtures import Settings
 
 from deliveries.models import Delivery, DeliveryEvent
 from invoices import tokens
@@ -166,7 +166,7 @@ def test_a_form_without_its_csrf_token_does_nothing(owner: User, invoice: Invoic
 
 
 def test_a_program_with_a_session_but_no_csrf_token_is_told_in_json(
-    owner: User, invoice: Invoice, settings: SettingsWrapper
+    owner: User, invoice: Invoice, settings: Settings
 ) -> None:
     settings.CSRF_FAILURE_VIEW = "invoicehub.failures.csrf_failed"
     client = Client(enforce_csrf_checks=True)

@@ -10,10 +10,10 @@ class Note:
     """It weighs as much as a reminder, and remembers what it is told."""
 
     lane = "email"
-    weight = 1.0
 
-    def __init__(self, name: str = "note") -> None:
+    def __init__(self, name: str = "note", *, weight: float = 1.0) -> None:
         self.name = name
+        self.weight = weight
         self.settled: list[tuple[int, str]] = []
         self.replayed: list[int] = []
 

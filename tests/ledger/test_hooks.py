@@ -17,8 +17,8 @@ from tests.ledger.steps import (
     Type,
     at,
     claim,
-    everything,
     events,
+    everything,
     fresh,
     replay,
     settle,
@@ -97,9 +97,10 @@ def test_where_the_database_fails_the_whole_is_to_be_tried_again(
 ) -> None:
     [held] = claim()
     before = everything()
-    with monkeypatch.context() as broken, pytest.raises(OperationalError):
+    with monkeypatch.context() as broken:
         broken.setattr(note, "on_settled", lose_the_database)
-        settle(held, SENT)
+        with pytest.raises(OperationalError):
+            settle(held, SENT)
     assert everything() == before
     settle(held, SENT)
     assert note.settled == [(delivery.pk, Status.SENT)]

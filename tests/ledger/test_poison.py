@@ -23,7 +23,6 @@ from tests.ledger.steps import (
     fresh,
     last_event,
     make_deliveries,
-    replay,
     settle,
 )
 

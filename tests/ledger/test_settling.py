@@ -131,8 +131,10 @@ def test_every_outcome_counts_as_one_attempt(delivery: Delivery) -> None:
             replace(SENT, replayed=True),
             Type.SENT,
             1,
-            "The provider accepted it as msg-41. It had accepted the same message before; "
-            "no second one was sent.",
+            (
+                "The provider accepted it as msg-41. It had accepted the same message before; "
+                "no second one was sent."
+            ),
             {"replayed": True},
         ),
         (

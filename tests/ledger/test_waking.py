@@ -62,7 +62,7 @@ def test_the_longest_due_are_woken_first(organization: Organization) -> None:
 
 
 def test_a_retry_keeps_its_place_in_the_fair_order(organization: Organization) -> None:
-    first, second = make_deliveries(organization, 2)
+    first, _ = make_deliveries(organization, 2)
     settle(claim_one(), RETRY)
     ledger.wake_due("email", now=at(5))
     assert fresh(first).fair_tag == first.fair_tag

@@ -17,6 +17,8 @@ from invoicehub.rehearsal.waiting import wait_for
 from invoices.models import Organization
 from tests import factories
 
+# Nobody renews a dead worker's lease, so the tests need not wait long for its end.
+SHORT_LEASE = {"DELIVERY_LEASE_SECONDS": "2", "DELIVERY_SEND_TIMEOUT_SECONDS": "1"}
 DYING_WORKER = Path(__file__).with_name("dying_worker.py")
 
 
@@ -87,7 +89,7 @@ def worker_that_dies(fleet: Fleet) -> Dies:
     """Start a worker that SIGKILLs itself at the named point; return it when it is dead."""
 
     def start(point: str) -> Process:
-        worker = fleet.start_script(f"dies-{point}", DYING_WORKER, point)
+        worker = fleet.start_script(f"dies-{point}", DYING_WORKER, point, **SHORT_LEASE)
         assert worker.wait() == -9, worker.output()
         return worker
 

@@ -92,13 +92,9 @@ def test_twenty_clients_at_two_servers_get_one_delivery(
     fleet: Fleet, person: Person, mainland: Organization
 ) -> None:
     invoice = factories.make_invoice(mainland)
-    first_server = fleet.web_url
     fleet.start_web()
-    people = [
-        Person(url, username="finance", password="a long password 1")
-        for url in (first_server, fleet.web_url)
-        for _ in range(10)
-    ]
+    elsewhere = Person(fleet.web_url, username="finance", password="a long password 1")
+    people = [p.twin() for p in (person, elsewhere) for _ in range(10)]
     answers = fleet.at_once([lambda p=p: p.send(invoice.pk) for p in people])  # type: ignore[misc]
     assert {answer.status_code for answer in answers} == {202}
     assert len({answer.json()["deliveryId"] for answer in answers}) == 1

@@ -126,7 +126,23 @@ def alive_in(session: int) -> list[str]:
     return [state for state in found.stdout.split() if not state.startswith("Z")]
 
 
-def test_a_second_signal_does_not_wait(screen: Screen) -> None:
+def test_a_start_that_was_called_off_starts_nothing(screen: Screen) -> None:
+    one = child(screen, "web", STAY)
+    show = Show([one], screen)
+    stop(show)
+    show.run(ready=lambda: pytest.fail("nothing was ready"))
+    assert one.pid is None
+
+
+def test_the_echo_of_a_signal_is_not_a_second_one(screen: Screen) -> None:
+    show = Show([], screen)
+    stop(show)
+    stop(show)
+    assert show.signals == 1
+
+
+def test_a_second_signal_does_not_wait(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show_module, "ECHO_SECONDS", 0)
     stubborn = child(screen, "web", STUBBORN)
     stubborn.stop_seconds = 600.0
     show = Show([stubborn], screen)

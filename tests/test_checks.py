@@ -1,0 +1,93 @@
+"""Numbers that do not fit each other are refused at start, with what to change."""
+
+from typing import Any
+
+import pytest
+from django.core import checks
+from pytest_django import Settings
+
+from deliveries.checks import check_policy
+
+
+def ids(found: list[checks.CheckMessage]) -> list[str | None]:
+    return [message.id for message in found]
+
+
+def test_the_defaults_fit_each_other() -> None:
+    assert check_policy() == []
+
+
+def test_the_check_runs_at_every_start(settings: Settings) -> None:
+    settings.DELIVERY_LEASE_SECONDS = 1
+    assert "deliveries.E001" in ids(checks.run_checks())
+
+
+@pytest.mark.parametrize(
+    ("lease", "timeout", "refused"),
+    [(60, 53, False), (60, 54, True), (60, 60, True), (15, 15, True), (16.7, 15, False)],
+)
+def test_a_lease_outlasts_a_send(
+    settings: Settings, lease: float, timeout: float, refused: bool
+) -> None:
+    settings.DELIVERY_LEASE_SECONDS, settings.DELIVERY_SEND_TIMEOUT_SECONDS = lease, timeout
+    assert ids(check_policy()) == (["deliveries.E001"] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("attempts", "outage", "refused"),
+    # The shortest waits are 2.5 s, 5 s, 10 s, …, 320 s, and then 450 s each.
+    [(4, 17.5, False), (4, 17.6, True), (1, 1, True), (16, 3600, False), (13, 3600, True)],
+)
+def test_retries_outlast_an_outage(
+    settings: Settings, attempts: int, outage: float, refused: bool
+) -> None:
+    settings.DELIVERY_MAX_ATTEMPTS, settings.DELIVERY_OUTAGE_SECONDS = attempts, outage
+    assert ids(check_policy()) == (["deliveries.E002"] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("attempts", "lifetime", "refused"),
+    # The longest waits of 16 attempts are 7,575 s in all; each may last 15 s itself.
+    [(16, 7816, False), (16, 7815, True), (100, 86400, False), (120, 86400, True)],
+)
+def test_retries_end_before_the_key(
+    settings: Settings, attempts: int, lifetime: float, refused: bool
+) -> None:
+    settings.DELIVERY_MAX_ATTEMPTS, settings.DELIVERY_KEY_LIFETIME_SECONDS = attempts, lifetime
+    assert ids(check_policy()) == (["deliveries.E003"] if refused else [])
+
+
+def test_a_cap_is_no_lower_than_the_base(settings: Settings) -> None:
+    settings.DELIVERY_OUTAGE_SECONDS = 1
+    settings.DELIVERY_BACKOFF_BASE_SECONDS = settings.DELIVERY_BACKOFF_CAP_SECONDS = 30
+    assert check_policy() == []
+    settings.DELIVERY_BACKOFF_BASE_SECONDS = 30.5
+    assert ids(check_policy()) == ["deliveries.E004"]
+
+
+@pytest.mark.parametrize(
+    ("id_", "changes", "named"),
+    [
+        ("deliveries.E001", {"LEASE_SECONDS": 15}, "DELIVERY_LEASE_SECONDS"),
+        ("deliveries.E002", {"MAX_ATTEMPTS": 3}, "DELIVERY_MAX_ATTEMPTS"),
+        ("deliveries.E003", {"KEY_LIFETIME_SECONDS": 900}, "DELIVERY_KEY_LIFETIME_SECONDS"),
+        ("deliveries.E004", {"BACKOFF_BASE_SECONDS": 901}, "The cap is the longest wait"),
+    ],
+)
+def test_each_refusal_says_what_to_change(
+    settings: Settings, id_: str, changes: dict[str, Any], named: str
+) -> None:
+    for name, value in changes.items():
+        setattr(settings, f"DELIVERY_{name}", value)
+    [refusal] = [message for message in check_policy() if message.id == id_]
+    assert refusal.level == checks.ERROR
+    assert refusal.hint
+    assert named in refusal.hint
+
+
+def test_settings_that_are_accepted_one_by_one_never_break_the_check(
+    settings: Settings,
+) -> None:
+    settings.DELIVERY_MAX_ATTEMPTS = 50
+    settings.DELIVERY_BACKOFF_BASE_SECONDS = settings.DELIVERY_BACKOFF_CAP_SECONDS = 3e8
+    assert ids(check_policy()) == ["deliveries.E003"]
