@@ -10,14 +10,15 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from bench.conftest import MakeFleet
 from invoicehub.embedded import server
 from invoicehub.management.commands.drill import restart
-from invoicehub.rehearsal.drills import PASSWORD
 from invoicehub.rehearsal.fleet import Fleet
 from invoicehub.rehearsal.processes import Process
 from invoicehub.rehearsal.waiting import wait_for
@@ -47,27 +48,17 @@ SETTINGS = {
 }
 
 
-def test_a_storm_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
-    postgres = server.start(tmp_path / "postgres")
-    postgres.create_database("invoicehub")
-    url = postgres.url("invoicehub")
-    try:
-        with Fleet(database_url=url, folder=tmp_path, settings=SETTINGS) as fleet:
-            assert fleet.run("migrate", "--verbosity", "0") == 0
-            count = str(DELIVERIES)
-            assert fleet.run("seed_demo", "--password", PASSWORD, "--invoices", count) == 0
-            assert fleet.run("shell", "-c", SEND_ALL) == 0
-            fleet.start_provider()
-            fleet.provider.fail(random_failure={"rate": 0.2, "seed": SEED}, delay_ms=200)
-            started = time.monotonic()
-            kills = _storm(fleet, lambda: restart(postgres))
-            wait_for(lambda: _unfinished(url) == 0, "every delivery is final", seconds=900)
-            _report(fleet, url, kills, time.monotonic() - started)
-    finally:
-        postgres.stop()
+def test_a_storm_loses_nothing_and_doubles_nothing(make_fleet: MakeFleet, tmp_path: Path) -> None:
+    fleet = make_fleet(invoices=DELIVERIES, **SETTINGS)
+    assert fleet.run("shell", "-c", SEND_ALL) == 0
+    fleet.provider.fail(random_failure={"rate": 0.2, "seed": SEED}, delay_ms=200)
+    started = time.monotonic()
+    kills = _storm(fleet, lambda: restart(server.start(tmp_path / "postgres")))
+    wait_for(lambda: _unfinished(fleet.database_url) == 0, "every delivery is final", seconds=900)
+    _report(fleet, kills, time.monotonic() - started)
 
 
-def _storm(fleet: Fleet, restart_postgres: object) -> int:
+def _storm(fleet: Fleet, restart_postgres: Callable[[], None]) -> int:
     dice = random.Random(SEED)
     workers = [fleet.start_worker() for _ in range(3)]
     fleet.until_workers_are_present(1)
@@ -77,7 +68,7 @@ def _storm(fleet: Fleet, restart_postgres: object) -> int:
         victim.kill()
         workers.append(fleet.start_worker())
         if kill == KILLS // 2:
-            restart_postgres()  # type: ignore[operator]
+            restart_postgres()
     return KILLS
 
 
@@ -95,6 +86,16 @@ def _unfinished(url: str) -> int:
         return row[0] if row else 0
 
 
+def _takeovers(url: str) -> str:
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT (details->>'lease_over_for_seconds')::float FROM deliveries_deliveryevent "
+            "WHERE type = 'lease_lost'"
+        ).fetchall()
+    seconds = sorted(float(row[0]) for row in rows)
+    return f"median {seconds[len(seconds) // 2]:.2f} s, max {seconds[-1]:.2f} s past its end"
+
+
 _EVENTS = ("deliveries_deliveryevent", "type")
 
 
@@ -104,7 +105,8 @@ def _counts(url: str, table: str, column: str) -> dict[str, int]:
     return {str(value): int(count) for value, count in rows}
 
 
-def _report(fleet: Fleet, url: str, kills: int, seconds: float) -> None:
+def _report(fleet: Fleet, kills: int, seconds: float) -> None:
+    url = fleet.database_url
     states, events = _counts(url, "deliveries_delivery", "status"), _counts(url, *_EVENTS)
     numbers = _counts(url, "deliveries_delivery", "reference")
     inbox = Counter(message["subject"].split()[1] for message in fleet.provider.messages())
@@ -113,6 +115,7 @@ def _report(fleet: Fleet, url: str, kills: int, seconds: float) -> None:
     print(
         f"\nstorm, seed {SEED}: {DELIVERIES} deliveries, {kills} workers killed, one PostgreSQL "
         f"restart, {seconds:.0f} s\n  states {states}\n  events {events}\n"
+        f"  a lost lease was taken over after {_takeovers(url)}\n"
         f"  lost {len(lost)}, doubled {len(doubled)}"
     )
     assert states == {"sent": DELIVERIES}

@@ -11,7 +11,6 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-
 # A worker not seen for so long is taken for gone.
 ALIVE_WITHIN = timedelta(seconds=30)
 

@@ -27,8 +27,10 @@ def delay(
     Exponential and capped, then jittered to between half and the whole of it by `chance`, from 0
     to 1, so that what failed together does not come back together. Never below `retry_after`.
     """
-    doublings = min(attempt - 1, 40)
-    whole = min(policy.backoff_base * 2**doublings, policy.backoff_cap)
+    times = 2 ** min(attempt - 1, 40)
+    # Asked before multiplying, since the product may be longer than a timedelta can be.
+    is_capped = times >= policy.backoff_cap / policy.backoff_base
+    whole = policy.backoff_cap if is_capped else policy.backoff_base * times
     jittered: timedelta = whole * (0.5 + chance / 2)
     return max(jittered, min(retry_after or timedelta(0), RETRY_AFTER_CAP))
 

@@ -134,14 +134,17 @@ _TAKE = f"""
         locked_by = %(worker)s, locked_until = {sql.NOW} + %(lease)s
     FROM taken WHERE d.id = taken.id
     RETURNING d.id AS delivery_id, d.lease_token AS token, d.kind, d.reference, d.idempotency_key,
-              d.correlation_id, d.claims, d.attempts, d.handed_over_at, d.fair_tag, taken.lost_by
+              d.correlation_id, d.claims, d.attempts, d.handed_over_at, d.fair_tag, taken.lost_by,
+              taken.expired_for
 """
 
 # MATERIALIZED: the rows are chosen once; otherwise the planner may run the locking select again
 # for each row of the join and lease more than `room`.
 _CLAIM_EXPIRED = f"""
     WITH taken AS MATERIALIZED (
-        SELECT id, locked_by AS lost_by FROM deliveries_delivery
+        SELECT id, locked_by AS lost_by,
+               round(extract(epoch FROM {sql.NOW} - locked_until), 3)::float8 AS expired_for
+        FROM deliveries_delivery
         WHERE status = 'running' AND lane = %(lane)s AND kind = ANY(%(kinds)s)
           AND locked_until <= {sql.NOW}
         ORDER BY id LIMIT %(room)s FOR NO KEY UPDATE SKIP LOCKED
@@ -152,7 +155,8 @@ _CLAIM_EXPIRED = f"""
 # delivery ever made. tests/ledger/test_plans.py holds the plan.
 _CLAIM_READY = f"""
     WITH taken AS MATERIALIZED (
-        SELECT id, NULL::text AS lost_by FROM deliveries_delivery
+        SELECT id, NULL::text AS lost_by, NULL::float8 AS expired_for
+        FROM deliveries_delivery
         WHERE status = 'queued' AND lane = %(lane)s AND kind = ANY(%(kinds)s)
         ORDER BY fair_tag, id LIMIT %(room)s FOR NO KEY UPDATE SKIP LOCKED
     ) {_TAKE}
@@ -185,7 +189,11 @@ def _record_lost_leases(recovered: Sequence[sql.Row], worker: str, now: datetime
                 sentence=f"Worker {row.lost_by} did not report back in time; {worker} took over.",
                 worker=worker,
                 correlation_id=row.correlation_id,
-                details={"lost_by": row.lost_by, "claims": row.claims},
+                details={
+                    "lost_by": row.lost_by,
+                    "claims": row.claims,
+                    "lease_over_for_seconds": row.expired_for,
+                },
             )
             for row in recovered
         ],

@@ -116,6 +116,7 @@ class Fleet:
         self, *, database_url: str, folder: Path, settings: Mapping[str, str] | None = None
     ) -> None:
         self.folder = folder
+        self.database_url = database_url
         self._numbers = count(1)
         self.processes: list[Process] = []
         self._environment = {
@@ -145,7 +146,7 @@ class Fleet:
 
     def until_workers_are_present(self, number: int) -> None:
         """Wait until so many workers listen, as the database sees them."""
-        with psycopg.connect(self._environment["DATABASE_URL"], autocommit=True) as connection:
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
             self.until(
                 lambda: _listening(connection) >= number, f"{number} workers listen", seconds=60
             )

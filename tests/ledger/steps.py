@@ -120,7 +120,8 @@ def fresh(delivery: Delivery) -> Delivery:
 
 
 def columns(delivery: Delivery, *names: str) -> dict[str, Any]:
-    return Delivery.objects.values(*names).get(pk=delivery.pk)
+    found: dict[str, Any] = Delivery.objects.values(*names).get(pk=delivery.pk)
+    return found
 
 
 def invoice_of(delivery: Delivery) -> Invoice:

@@ -27,7 +27,7 @@ WHY = "Cancelled by support: sent by post."
 
 
 def cancel(delivery: Delivery, actor: User | None = None) -> None:
-    ledger.cancel(delivery.pk, actor_id=actor and actor.pk, why=WHY, now=at(60))
+    ledger.cancel(delivery.pk, actor_id=actor.pk if actor else None, why=WHY, now=at(60))
 
 
 @pytest.mark.parametrize("status", [Status.QUEUED, Status.RETRYING, Status.DEAD])

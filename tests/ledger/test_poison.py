@@ -27,7 +27,10 @@ from tests.ledger.steps import (
 )
 
 NUL, SURROGATE = "no\x00mailbox", "no\udcffmailbox"
-NESTED = {"answer": [{"no\x00": "mail\x00box"}, "\ud800"], "repr": r"a literal \u0000 and \x00"}
+NESTED: dict[str, object] = {
+    "answer": [{"no\x00": "mail\x00box"}, "\ud800"],
+    "repr": r"a literal \u0000 and \x00",
+}
 
 STORABLE = {
     "NUL in an error": replace(RETRY, error=NUL),

@@ -1,0 +1,33 @@
+"""A fleet with sample data on a private PostgreSQL of its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from invoicehub.embedded import server
+from invoicehub.rehearsal.drills import PASSWORD
+from invoicehub.rehearsal.fleet import Fleet
+
+MakeFleet = Callable[..., Fleet]
+
+
+@pytest.fixture
+def make_fleet(tmp_path: Path) -> Iterator[MakeFleet]:
+    """Return a function that makes a migrated, seeded fleet: `make_fleet(invoices=…, …)`."""
+    with ExitStack() as stack:
+        postgres = server.start(tmp_path / "postgres")
+        stack.callback(postgres.stop)
+        postgres.create_database("invoicehub")
+
+        def make(*, invoices: int, **settings: str) -> Fleet:
+            url = postgres.url("invoicehub")
+            fleet = stack.enter_context(Fleet(database_url=url, folder=tmp_path, settings=settings))
+            assert fleet.run("migrate", "--verbosity", "0") == 0
+            count = str(invoices)
+            assert fleet.run("seed_demo", "--password", PASSWORD, "--invoices", count) == 0
+            fleet.start_provider()
+            return fleet
+
+        yield make
