@@ -11,6 +11,7 @@ from deliveries.ledger.lag import lag, ready
 from deliveries.ledger.lanes import configure, lock_lane, pause, record_results, resume
 from deliveries.ledger.replaying import Batch, cancel, cancel_many, replay, replay_many
 from deliveries.ledger.requesting import CHANNEL, Requested, request
+from deliveries.ledger.requesting_many import Wanted, request_many
 from deliveries.ledger.settling import release, settle, settle_batch
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Claim",
     "LeaseTooShort",
     "Requested",
+    "Wanted",
     "begin_hand_over",
     "cancel",
     "cancel_many",
@@ -34,6 +36,7 @@ __all__ = [
     "replay",
     "replay_many",
     "request",
+    "request_many",
     "resume",
     "settle",
     "settle_batch",

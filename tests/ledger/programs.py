@@ -28,7 +28,7 @@ class Program:
         return self._thread.submit(step, *args, **kwargs)
 
     def do(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.start(step, *args, **kwargs).result(timeout=DEADLINE_SECONDS)
+        return result(self.start(step, *args, **kwargs))
 
     def begin(self) -> None:
         self.do(self._transaction.enter_context, transaction.atomic())
@@ -53,6 +53,18 @@ class Program:
             transaction.set_rollback(True)
         self._transaction.close()
         connection.close()
+
+
+Programs = Callable[[], Program]
+
+
+def result(future: Future[T]) -> T:
+    return future.result(timeout=DEADLINE_SECONDS)
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
 
 
 def in_transaction(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

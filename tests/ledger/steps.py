@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from deliveries import ledger
+from django.contrib.auth.models import User
+
+from deliveries import kinds, ledger
 from deliveries.ledger import Claim
 from deliveries.models import Delivery, DeliveryEvent, Message
 from deliveries.outcomes import Cancelled, Dead, Outcome, PutBack, RetryLater, Sent
 from invoices.models import Invoice, Organization
+from invoices.sending import send
 from tests import factories
 
 NOW = factories.NOW
@@ -148,5 +151,26 @@ def everything() -> list[Any]:
     ]
 
 
+def request(invoice: Invoice, suffix: str = "") -> tuple[int, bool]:
+    """Request the invoice's e-mail; return the delivery's id, and whether it is new."""
+    delivery, created = ledger.request(
+        invoice,
+        kind=kinds.get("invoice"),
+        dedupe_key=f"invoice:{invoice.pk}{suffix}",
+        reference=invoice.number,
+        now=NOW,
+    )
+    return delivery.pk, created
+
+
+def click_on_send(invoice: Invoice, person: User) -> int:
+    return send(invoice.pk, organization=invoice.organization, user_id=person.pk).pk
+
+
 def make_deliveries(organization: Organization, count: int) -> list[Delivery]:
-    return [factories.make_delivery(factories.make_invoice(organization)) for _ in range(count)]
+    """Request so many deliveries, all of one invoice: to the ledger they are all the same."""
+    invoice = factories.make_invoice(organization)
+    return [
+        factories.make_delivery(invoice, key=f"invoice:{invoice.pk}:again:{number}")
+        for number in range(count)
+    ]

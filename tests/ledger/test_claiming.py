@@ -143,13 +143,17 @@ def test_what_a_lost_worker_held_is_claimed_again(delivery: Delivery) -> None:
 
 def test_the_timeline_tells_of_a_lost_worker(delivery: Delivery) -> None:
     claim_one("worker-1")
-    claim_one("worker-2", now=at(60))
+    claim_one("worker-2", now=at(61.5))
     event = last_event(delivery)
     assert event.type == Type.LEASE_LOST
     assert event.sentence == "Worker worker-1 did not report back in time; worker-2 took over."
-    assert (event.at, event.worker, event.attempt) == (at(60), "worker-2", None)
+    assert (event.at, event.worker, event.attempt) == (at(61.5), "worker-2", None)
     assert event.correlation_id == delivery.correlation_id
-    assert event.details == {"lost_by": "worker-1", "claims": 2}
+    assert event.details == {
+        "lost_by": "worker-1",
+        "claims": 2,
+        "lease_over_for_seconds": 1.5,
+    }
 
 
 def test_what_was_lost_comes_before_what_is_ready(organization: Organization) -> None:

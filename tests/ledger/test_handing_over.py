@@ -1,4 +1,4 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -83,11 +83,11 @@ def test_a_stale_worker_cannot_hand_over(delivery: Delivery) -> None:
 
 
 @pytest.mark.parametrize("now", [at(45) + timedelta(microseconds=1), at(59), at(60), at(hours=1)])
-def test_too_little_of_a_lease_is_not_enough(delivery: Delivery, now: object) -> None:
+def test_too_little_of_a_lease_is_not_enough(delivery: Delivery, now: datetime) -> None:
     held = claim_one()
     before = everything()
     with pytest.raises(ledger.LeaseTooShort):
-        hand_over(held, now=now)  # type: ignore[arg-type]
+        hand_over(held, now=now)
     assert everything() == before
 
 

@@ -1,6 +1,7 @@
 """Which key and which bytes a replayed delivery goes out under: section 6 of the design."""
 
 from dataclasses import replace as changed
+from datetime import datetime
 
 import pytest
 from django.contrib.auth.models import User
@@ -69,11 +70,11 @@ def test_a_replay_knows_which_case_it_is(
     outcome: Dead,
     handed_over: bool,
     confirmed: bool,
-    now: object,
+    now: datetime,
     same: bool,
 ) -> None:
     let_die(outcome, handed_over=handed_over)
-    replay(delivery, support.pk, confirmed=confirmed, now=now)  # type: ignore[arg-type]
+    replay(delivery, support.pk, confirmed=confirmed, now=now)
     after = fresh(delivery)
     assert (after.idempotency_key == delivery.idempotency_key) is same
     assert after.handed_over_at == (at(0) if same else None)

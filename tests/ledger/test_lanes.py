@@ -7,6 +7,7 @@ from django.db import IntegrityError
 
 from deliveries import ledger
 from deliveries.models import Lane
+from deliveries.outcomes import Outcome
 from invoices.models import Organization
 from tests.ledger.steps import (
     PUT_BACK,
@@ -34,9 +35,9 @@ def test_several_workers_share_one_limit(organization: Organization) -> None:
 
 
 @pytest.mark.parametrize("outcome", [SENT, RETRY, PUT_BACK])
-def test_every_outcome_gives_the_slot_back(organization: Organization, outcome: object) -> None:
+def test_every_outcome_gives_the_slot_back(organization: Organization, outcome: Outcome) -> None:
     make_deliveries(organization, 7)
-    settle(claim()[0], outcome)  # type: ignore[arg-type]
+    settle(claim()[0], outcome)
     assert len(claim("worker-2")) == 1
 
 
@@ -117,7 +118,10 @@ def claims_at(*moments: float) -> list[int]:
         # Two a second, and no more than two at once after any rest.
         (2, [0, 0.4, 0.5, 0.9, 1, 60, 60.1], [2, 0, 1, 0, 1, 2, 0]),
         # A fraction gathered is not lost by a claim that takes what is whole.
+        (2, [0, 0.75, 1], [2, 1, 1]),
         (2.5, [0, 0.4, 0.8, 1.2, 1.6], [2, 1, 1, 1, 1]),
+        # A clock that is set back gives nothing away.
+        (2, [10, 9, 10.5], [2, 0, 1]),
         (None, [0, 0], [5, 5]),
     ],
 )

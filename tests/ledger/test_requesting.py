@@ -1,4 +1,5 @@
 import re
+from datetime import datetime
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,13 +13,20 @@ from tests.ledger.programs import in_transaction
 from tests.ledger.steps import NOW, Status, Type, at, bring_to, events, last_event
 
 
-def request(invoice: Invoice, key: str = "invoice:41", **values: object) -> ledger.Requested:
+def request(
+    invoice: Invoice,
+    key: str = "invoice:41",
+    *,
+    requested_by: int | None = None,
+    now: datetime = NOW,
+) -> ledger.Requested:
     return ledger.request(
         invoice,
         kind=kinds.get("invoice"),
         dedupe_key=key,
         reference=invoice.number,
-        **({"now": NOW} | values),  # type: ignore[arg-type]
+        requested_by=requested_by,
+        now=now,
     )
 
 
