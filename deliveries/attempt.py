@@ -4,12 +4,19 @@ import logging
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
 from deliveries import kinds, ledger, retry
-from deliveries.errors import DeliveryError, LeaseLost
+from deliveries.errors import (
+    DeliveryError,
+    LeaseLost,
+    OutcomeUnknown,
+    PermanentFailure,
+    TemporaryFailure,
+)
 from deliveries.ledger import Claim, LeaseTooShort
 from deliveries.models import Delivery, Message
 from deliveries.outcomes import Cancelled, Outcome, PutBack, Sent
@@ -26,7 +33,10 @@ class Report:
     claim: Claim
     outcome: Outcome | None
     failure: Exception | None = None
+    # The provider was there and knew what to say: no outage, whatever it said.
     reached_provider: bool = False
+    # This process cannot reach the database: the next attempt would not either.
+    database_gone: bool = False
     send_seconds: float | None = None
 
 
@@ -47,19 +57,25 @@ class Attempt:
         failure: Exception | None = None
         outcome: Outcome | None
         try:
+            close_old_connections()
             outcome = self._carry_out()
         except LeaseLost as error:
             logger.warning("attempt abandoned", extra={"why": str(error)})
             outcome = None
         except LeaseTooShort as error:
             outcome = PutBack(why=str(error), may_have_accepted=self._handed_over_before)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is an outcome
-            failure, outcome = error, self._failed(error)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is an outcome
+            # Not only an Exception: a panic in Rust, under typst, is none.
+            failure = error if isinstance(error, Exception) else Panic(error)
+            outcome = self._failed(failure)
+        with suppress(Exception):
+            close_old_connections()
         return Report(
             claim=self._claim,
             outcome=outcome,
             failure=failure,
-            reached_provider=self._handed_over and failure is None,
+            reached_provider=self._handed_over and _was_answered(failure),
+            database_gone=isinstance(outcome, PutBack) and _is_of_the_database(failure),
             send_seconds=self._send_seconds,
         )
 
@@ -105,7 +121,8 @@ class Attempt:
         return Message.objects.filter(idempotency_key=self._claim.idempotency_key).first()
 
     def _failed(self, error: Exception) -> Outcome:
-        if _database_gone(error):
+        if _is_of_the_database(error) and not connection.is_usable():
+            # The connection itself broke: the delivery is not to blame.
             return PutBack(
                 why="the database was not reachable",
                 may_have_accepted=self._handed_over or self._handed_over_before,
@@ -127,6 +144,23 @@ class Attempt:
         )
 
 
-def _database_gone(error: Exception) -> bool:
-    """Tell whether the connection itself broke: then the delivery is not to blame."""
-    return isinstance(error, InterfaceError | OperationalError) and not connection.is_usable()
+class Panic(Exception):
+    """Carries what is no `Exception` to where failures are sorted."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.__cause__ = cause
+
+
+def _was_answered(failure: Exception | None) -> bool:
+    match failure:
+        case None | PermanentFailure() | OutcomeUnknown():
+            return True
+        case TemporaryFailure():
+            return not failure.provider_down
+        case _:
+            return False
+
+
+def _is_of_the_database(failure: Exception | None) -> bool:
+    return isinstance(failure, InterfaceError | OperationalError)

@@ -8,11 +8,12 @@ rows than it has idle threads, so no leased row waits for one.
 import logging
 import queue
 import random
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from django.db import Error, close_old_connections, connection, transaction
+from django.db import close_old_connections, connection, transaction
 
 from deliveries import correlation, ledger, metrics, presence
 from deliveries.attempt import Attempt, Report
@@ -53,7 +54,8 @@ class Worker:
         self._threads = threads
         self._lane = lane
         self._chance = chance
-        self._in_flight: dict[int, _Running] = {}
+        # By lease, not by delivery: a worker that lost a row can have claimed it again itself.
+        self._in_flight: dict[_Lease, _Running] = {}
         # Reports of finished attempts, and None to wake the dispatcher. A SimpleQueue, because a
         # signal handler may put into it while this very thread waits on it.
         self._inbox: queue.SimpleQueue[Report | None] = queue.SimpleQueue()
@@ -62,21 +64,24 @@ class Worker:
         self._stopping = False
         self._renew_at = self._beat_at = self._due_at = 0.0
         self._drain_until: float | None = None
+        self._trouble = _Backoff()
+        # The dispatcher reaches the database, its threads do not: too many connections, say.
+        self._threads_trouble = _Backoff()
 
     def run(self, *, once: bool = False) -> None:
         """Work until `stop`, then drain; with `once`, until nothing is due any more."""
         listener = Listener(self._lane, wake=self._wake)
-        if not once:
-            listener.start()
-        logger.info("worker started", extra={"worker": self.name, "threads": self._threads})
         pool = ThreadPool(self._threads, name=self.name)
         try:
+            if not once:
+                listener.start()
+            logger.info("worker started", extra={"worker": self.name, "threads": self._threads})
             self._loop(pool, once=once)
         finally:
             listener.stop()
             pool.close(seconds=1)
             self._provider.close()
-        self._say_farewell()
+            self._say_farewell()
         logger.info("worker stopped", extra={"worker": self.name})
 
     def stop(self) -> None:
@@ -88,27 +93,25 @@ class Worker:
         self._inbox.put(None)
 
     def _loop(self, pool: ThreadPool, *, once: bool) -> None:
-        trouble_seconds = 0.0
         while True:
             try:
                 claimed = self._cycle(pool)
-                trouble_seconds = 0.0
+                self._trouble.clear()
                 if once and not claimed and self._idle and not ledger.ready(self._lane):
                     return
-            except Error:
-                # Keep what is known and reconnect: acknowledging on a dead connection never ends.
-                logger.exception("database trouble", extra={"worker": self.name})
+            except Exception:
+                # Whatever it is: keep what is known, reconnect and try again. Acknowledging on a
+                # dead connection never ends, and a dispatcher that dies strands its threads.
+                logger.exception("dispatcher trouble", extra={"worker": self.name})
                 connection.close()
-                trouble_seconds = min(
-                    max(trouble_seconds * 2, RECONNECT_FIRST_SECONDS), RECONNECT_CAP_SECONDS
-                )
+                self._trouble.grow()
             if self._stopping and (self._idle or self._drain_is_over()):
                 return
-            self._collect(trouble_seconds or self._policy.poll.total_seconds())
+            self._collect(self._trouble.seconds or self._seconds_until_next())
 
     @property
     def _idle(self) -> bool:
-        return not self._in_flight
+        return not self._in_flight and not self._unrecorded
 
     @property
     def _hard_limit_seconds(self) -> float:
@@ -124,6 +127,16 @@ class Worker:
             return False
         logger.error("drain given up; leases bring the work back", extra={"worker": self.name})
         return True
+
+    def _seconds_until_next(self) -> float:
+        """Return when to poll, or to beat, renew or give up where that comes earlier."""
+        moments = [self._beat_at]
+        if self._in_flight:
+            moments.append(self._renew_at)
+        if self._drain_until is not None:
+            moments.append(self._drain_until)
+        left = min(moments) - time.monotonic()
+        return max(0.0, min(left, self._policy.poll.total_seconds()))
 
     def _collect(self, seconds: float) -> None:
         """Wait for a report or a call to wake, then take all that is there."""
@@ -144,7 +157,8 @@ class Worker:
             presence.beat(self.name, threads=self._threads, in_flight=len(self._in_flight))
             self._beat_at = moment + presence.BEAT_EVERY.total_seconds()
         if moment >= self._renew_at:
-            self._renew_leases(moment)
+            self._give_up_on_the_overdue(pool, moment)
+            self._renew_leases()
             self._renew_at = moment + self._policy.lease.total_seconds() / 3
         claimed = self._settle_and_claim(moment)
         for claim in claimed:
@@ -152,27 +166,23 @@ class Worker:
         return len(claimed)
 
     def _settle_and_claim(self, moment: float) -> list[Claim]:
-        idle = self._threads - len(self._in_flight) + len(self._unrecorded)
-        claiming = idle > 0 and not self._stopping
-        if not self._unrecorded and not claiming:
+        reports = self._unrecorded
+        idle = self._threads - len(self._unreported())
+        claiming = idle > 0 and not self._stopping and self._threads_trouble.is_over(moment)
+        if not reports and not claiming:
             return []
         due = claiming and moment >= self._due_at
         with transaction.atomic():
             ledger.lock_lane(self._lane)
-            self._record_for_lane()
-            ledger.settle_batch(
-                [(r.claim, r.outcome) for r in self._unrecorded if r.outcome is not None],
-                worker=self.name,
-            )
+            if reports:
+                self._record(reports)
             if due:
                 ledger.wake_due(self._lane)
             claimed = self._claim(idle) if claiming else []
-        for report in self._unrecorded:
-            del self._in_flight[report.claim.delivery_id]
-            metrics.observe(report)
-        self._unrecorded.clear()
+        self._unrecorded = []
         if due:
             self._due_at = moment + min(self._policy.poll.total_seconds(), 0.5)
+        self._forget(reports, moment)
         return claimed
 
     def _claim(self, idle: int) -> list[Claim]:
@@ -184,9 +194,15 @@ class Worker:
             max_claims=self._policy.max_claims,
         )
 
-    def _record_for_lane(self) -> None:
+    def _record(self, reports: list[Report]) -> None:
+        self._record_for_lane(reports)
+        ledger.settle_batch(
+            [(r.claim, r.outcome) for r in reports if r.outcome is not None], worker=self.name
+        )
+
+    def _record_for_lane(self, reports: list[Report]) -> None:
         """Tell the lane what this round says of the provider as a whole."""
-        failures = [r.failure for r in self._unrecorded if r.failure is not None]
+        failures = [r.failure for r in reports if r.failure is not None]
         for failure in failures:
             if isinstance(failure, Throttled):
                 wait = failure.retry_after or THROTTLE_PAUSE
@@ -201,55 +217,105 @@ class Worker:
             )
         ledger.record_results(
             self._lane,
-            reached=any(r.reached_provider for r in self._unrecorded),
+            reached=any(r.reached_provider for r in reports),
             failures=sum(
                 isinstance(failure, TemporaryFailure) and failure.provider_down
                 for failure in failures
             ),
         )
 
-    def _start(self, pool: ThreadPool, claim: Claim) -> None:
-        deadline = time.monotonic() + self._hard_limit_seconds
-        self._in_flight[claim.delivery_id] = _Running(claim, deadline)
-        pool.submit(lambda: self._attempt(claim))
+    def _forget(self, reports: list[Report], moment: float) -> None:
+        """Let go of attempts whose outcomes are recorded."""
+        for report in reports:
+            # An attempt that was given up has been let go of before.
+            self._in_flight.pop(_lease(report.claim), None)
+            metrics.observe(report)
+        if any(report.database_gone for report in reports):
+            self._threads_trouble.grow(moment)
+        elif reports:
+            self._threads_trouble.clear()
 
-    def _attempt(self, claim: Claim) -> None:
-        """Run in a pool thread: one attempt, its report, and no connection left in a bad state."""
+    def _start(self, pool: ThreadPool, claim: Claim) -> None:
+        running = _Running(claim, deadline=time.monotonic() + self._hard_limit_seconds)
+        self._in_flight[_lease(claim)] = running
+        pool.submit(lambda: self._attempt(running))
+
+    def _attempt(self, running: "_Running") -> None:
+        """Run in a pool thread: one attempt and its report."""
+        claim, running.thread = running.claim, threading.current_thread()
         with correlation.bound(**claim.log_fields, worker=self.name):
             logger.info("attempt started", extra={"attempt": claim.attempts + 1})
-            close_old_connections()
             report = Attempt(
                 claim, provider=self._provider, policy=self._policy, chance=self._chance
             ).run()
-            close_old_connections()
         self._inbox.put(report)
 
-    def _renew_leases(self, moment: float) -> None:
-        """Extend the leases of what runs, but not of what has run past its hard deadline."""
-        unreported = self._in_flight.keys() - {r.claim.delivery_id for r in self._unrecorded}
-        kept = []
-        for running in (self._in_flight[delivery_id] for delivery_id in sorted(unreported)):
-            if moment < running.deadline:
-                kept.append(running.claim)
-            elif not running.overdue:
-                running.overdue = True
+    def _unreported(self) -> dict["_Lease", "_Running"]:
+        """Return the attempts that threads have in hand."""
+        reported = {_lease(report.claim) for report in self._unrecorded}
+        return {lease: r for lease, r in self._in_flight.items() if lease not in reported}
+
+    def _give_up_on_the_overdue(self, pool: ThreadPool, moment: float) -> None:
+        """Let the leases of attempts past their hard deadline end, and replace their threads.
+
+        Otherwise a message that hangs in composing would take a thread for good at every claim.
+        Should one come back after all: it reports, and its outcome counts if its lease still does.
+        """
+        for lease, running in self._unreported().items():
+            if moment >= running.deadline:
                 logger.error(
                     "attempt overran its deadline; its lease ends", extra=running.claim.log_fields
                 )
-        for lost in ledger.extend(kept, lease=self._policy.lease):
-            logger.warning("lease lost while running", extra=self._in_flight[lost].claim.log_fields)
+                del self._in_flight[lease]
+                pool.replace(running.thread)
+
+    def _renew_leases(self) -> None:
+        kept = [running for running in self._unreported().values() if not running.lost]
+        lost = ledger.extend([running.claim for running in kept], lease=self._policy.lease)
+        for running in kept:
+            if running.claim.delivery_id in lost:
+                running.lost = True
+                logger.warning("lease lost while running", extra=running.claim.log_fields)
 
     def _say_farewell(self) -> None:
         try:
             presence.farewell(self.name)
-        except Error:
+        except Exception:  # noqa: BLE001 - the row says by its age that nobody is there
             logger.warning("could not take the worker's presence away", extra={"worker": self.name})
+
+
+_Lease = tuple[int, int]
+
+
+def _lease(claim: Claim) -> _Lease:
+    return claim.delivery_id, claim.token
 
 
 class _Running:
     """An attempt that a thread has in hand."""
 
-    def __init__(self, claim: Claim, deadline: float) -> None:
+    def __init__(self, claim: Claim, *, deadline: float) -> None:
         self.claim = claim
         self.deadline = deadline
-        self.overdue = False
+        self.thread: threading.Thread | None = None
+        self.lost = False
+
+
+class _Backoff:
+    """How long to hold back after trouble: longer each time, until it is over."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._until = 0.0
+
+    def grow(self, moment: float = 0.0) -> None:
+        doubled = max(self.seconds * 2, RECONNECT_FIRST_SECONDS)
+        self.seconds = min(doubled, RECONNECT_CAP_SECONDS)
+        self._until = moment + self.seconds
+
+    def clear(self) -> None:
+        self.seconds = 0.0
+        self._until = 0.0
+
+    def is_over(self, moment: float) -> bool:
+        return moment >= self._until

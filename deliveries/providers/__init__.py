@@ -15,8 +15,9 @@ _providers: dict[str, Callable[[], Provider]] = {"sandbox": SandboxProvider.from
 def from_settings(name: str) -> Provider:
     """Return the provider of that name, configured from the settings."""
     try:
-        return _providers[name]()
+        provider = _providers[name]
     except KeyError:
         raise ImproperlyConfigured(
             f"EMAIL_PROVIDER is {name!r}; known are: {', '.join(sorted(_providers))}."
         ) from None
+    return provider()

@@ -18,7 +18,7 @@ from deliveries.errors import (
 from deliveries.models import Message
 from deliveries.providers import retry_after
 from deliveries.providers.base import Receipt
-from deliveries.providers.deadline import (
+from deliveries.providers.session import (
     AddressUnusable,
     Answer,
     DeadlineSession,

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deliveries.errors import AccountProblem, TemporaryFailure
-from deliveries.providers.deadline import DeadlineSession, ExchangeFailed
 from deliveries.providers.sandbox import SandboxProvider
+from deliveries.providers.session import DeadlineSession, ExchangeFailed
 from deliveries.sandbox import SandboxProvider as Sandbox
 from tests import factories
 from tests.providers.conftest import Connect, Serve
@@ -243,7 +243,7 @@ def test_certificates_that_are_not_there_are_a_failure_and_not_a_crash(
 def test_plain_http_on_a_tls_port_is_a_temporary_failure(serve: Serve, connect: Connect) -> None:
     server = serve(answering(accepted()))
     with pytest.raises(TemporaryFailure) as failure:
-        send(connect(f"https://127.0.0.1:{server.port}", seconds=0.5))
+        send(connect(f"https://127.0.0.1:{server.port}", seconds=0.2))
     assert not failure.value.may_have_accepted
 
 

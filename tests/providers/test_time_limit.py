@@ -134,7 +134,7 @@ def test_an_exchange_after_one_that_was_cut_off_works(serve: Serve, connect: Con
     def script(peer: Peer) -> None:
         next(scripts)(peer)
 
-    provider = connect(serve(script).url, seconds=0.5)
+    provider = connect(serve(script).url, seconds=0.3)
     failure_of(provider)
     assert send(provider) == "msg_2"
 
@@ -248,11 +248,11 @@ def test_the_addresses_of_a_name_share_the_exchanges_time(
     works = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", good.port))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: deaf * 8)
     started = time.monotonic()
-    failure = failure_of(connect("http://provider.example", seconds=0.4))
+    failure = failure_of(connect("http://provider.example", seconds=0.3))
     assert time.monotonic() - started < 2.5
     assert not failure.may_have_accepted
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: deaf + works)
-    assert send(connect("http://provider.example", seconds=1)) == "msg_1"
+    assert send(connect("http://provider.example", seconds=0.8)) == "msg_1"
 
 
 def test_a_name_server_that_answers_too_late_leaves_no_time_to_connect(

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
-from django.db import connection, connections
+from django.db import close_old_connections, connection, connections
 
 from deliveries.models import Delivery, DeliveryEvent, Lane, Message
 from deliveries.policy import Policy
@@ -25,7 +25,11 @@ Send = Callable[[Message, str], Receipt]
 def eventually(condition: Callable[[], object], *, seconds: float = PATIENCE_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     pause = threading.Event()
-    while not condition():
+    while True:
+        # A test may have killed this thread's own connection.
+        close_old_connections()
+        if condition():
+            return
         assert time.monotonic() < deadline, "the condition did not come true"
         pause.wait(0.01)
 
@@ -111,7 +115,7 @@ def count_cycles(running: Running) -> list[float]:
         times.append(time.monotonic())
         return cycle(pool)  # type: ignore[arg-type]
 
-    running.worker._cycle = counted  # type: ignore[method-assign, assignment]
+    running.worker._cycle = counted  # type: ignore[method-assign]
     return times
 
 
@@ -148,6 +152,16 @@ def terminate_backends(*, like: str = "%") -> int:
             (name, like),
         ).fetchall()
     return len(found)
+
+
+def listening_backends() -> list[int]:
+    """Return the server processes that wait in LISTEN for this database."""
+    with another_connection("postgres") as other:
+        found = other.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = %s AND query LIKE 'LISTEN%%'",
+            [connection.settings_dict["NAME"]],
+        ).fetchall()
+    return [pid for (pid,) in found]
 
 
 def now(delivery: Delivery) -> Delivery:

@@ -152,25 +152,23 @@ def test_a_busy_worker_leases_nothing_more(start: Start, request_delivery: Reque
     eventually(lambda: all(is_sent(delivery) for delivery in wanted))
 
 
-@pytest.mark.parametrize("poll", [0.05, 30.0], ids=["short poll", "long poll"])
-def test_a_lease_is_renewed_for_as_long_as_the_attempt_takes(
-    start: Start, waiting: Delivery, poll: float
+def test_a_lease_is_renewed_for_as_long_as_the_attempt_takes_however_seldom_it_polls(
+    start: Start, waiting: Delivery
 ) -> None:
-    left = threading.Event()
+    pause = threading.Event()
 
     def send(message: Message, key: str) -> Receipt:
-        left.wait(1.3)
+        pause.wait(1.2)
         return Receipt(id="msg_1")
 
-    start(FakeProvider(send), threads=1, lease=1.0, send_timeout=0.5, poll=poll)
+    start(FakeProvider(send), threads=1, lease=1.0, send_timeout=0.5, poll=30.0)
     eventually(lambda: status(waiting) == "running")
     ends: set[object] = set()
     while status(waiting) == "running":
         ends.add(now(waiting).locked_until)
         assert claim_as("thief") == []
-        left.wait(0.05)
+        pause.wait(0.05)
     assert len(ends) >= 3
-    assert is_sent(waiting)
     assert events(waiting) == [T.REQUESTED, T.SENT]
 
 
@@ -199,36 +197,23 @@ def test_past_its_hard_deadline_an_attempt_loses_its_lease_and_its_thread_is_rep
     def send(message: Message, key: str) -> Receipt:
         return gate(message, key) if key == first else Receipt(id="msg_2")
 
-    running = start(FakeProvider(send), threads=1, lease=0.5, send_timeout=0.3, max_claims=2)
+    start(FakeProvider(send), name="pool", threads=1, lease=0.4, send_timeout=0.2, max_claims=1)
     gate.await_entry()
     other = request_delivery()
     eventually(lambda: is_sent(other))
-    # It hangs on its second thread too, and is given up.
     eventually(lambda: status(waiting) == "dead")
     assert now(waiting).dead_reason == "crashed"
-    assert events(waiting) == [T.REQUESTED, T.LEASE_LOST, T.DIED]
-    overran = [r for r in caplog.records if r.message.startswith("attempt overran")]
-    assert len(overran) == 2
-    gate.opened.set()
-    running.stop()
-    assert status(waiting) == "dead"
-
-
-def test_threads_that_were_replaced_are_gone_when_they_come_back(
-    start: Start, waiting: Delivery, request_delivery: Request
-) -> None:
-    gate = Gate()
-    first = waiting.idempotency_key
-
-    def send(message: Message, key: str) -> Receipt:
-        return gate(message, key) if key == first else Receipt(id="msg_2")
-
-    start(FakeProvider(send), name="pool", threads=1, lease=0.5, send_timeout=0.3, max_claims=2)
-    eventually(lambda: status(waiting) == "dead")
+    assert [r.message for r in caplog.records if r.levelname == "ERROR"] == [
+        "attempt overran its deadline; its lease ends",
+        "delivery dead",
+    ]
+    # It comes back after all: too late to count, and its thread is one too many.
+    assert len(pool_threads("pool")) == 2
     gate.opened.set()
     eventually(lambda: len(pool_threads("pool")) == 1)
     later = request_delivery()
     eventually(lambda: is_sent(later))
+    assert status(waiting) == "dead"
 
 
 def pool_threads(name: str) -> list[threading.Thread]:

@@ -78,27 +78,36 @@ def test_without_its_pdf_no_email_leaves(
     assert (provider.keys, Message.objects.count()) == ([], 0)
 
 
-class Panic(BaseException):
+class PanicException(BaseException):
     """What a panic in Rust, under typst, looks like from Python: no Exception."""
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError, MemoryError, Panic, SystemExit])
+@pytest.mark.parametrize(
+    ("error", "called"),
+    [
+        (ZeroDivisionError, "ZeroDivisionError"),
+        (MemoryError, "MemoryError"),
+        (PanicException, "Panic: PanicException"),
+        (SystemExit, "Panic: SystemExit"),
+    ],
+)
 def test_a_bug_in_composing_is_temporary_and_its_traceback_stands_in_the_timeline(
     start: Start,
     request_delivery: Request,
     monkeypatch: pytest.MonkeyPatch,
     error: type[BaseException],
+    called: str,
 ) -> None:
     def render_badly(*args: object) -> bytes:
-        raise error("one \x00 two \ud800 three")
+        raise error("one \x00 two")
 
-    render = monkeypatch.setattr("invoices.emails.render", render_badly)
+    monkeypatch.setattr("invoices.emails.render", render_badly)
     broken = request_delivery()
     running = start(provider := FakeProvider(), threads=1, backoff_base=60.0, backoff_cap=60.0)
     eventually(lambda: status(broken) == "retrying")
     failed = now(broken)
     assert failed.attempts == 1
-    assert failed.last_error.startswith(f"A fault in our own software: {error.__name__}: one")
+    assert failed.last_error.startswith(f"A fault in our own software: {called}: one")
     event = DeliveryEvent.objects.get(delivery=broken, type=T.ATTEMPT_FAILED)
     assert "in render_badly" in event.details["traceback"]
     assert provider.keys == []
@@ -106,7 +115,6 @@ def test_a_bug_in_composing_is_temporary_and_its_traceback_stands_in_the_timelin
     change(broken, next_attempt_at=Now())
     eventually(lambda: is_sent(broken))
     running.stop()
-    assert render is None
 
 
 def test_a_bug_in_the_provider_is_temporary_and_may_have_been_accepted(

@@ -97,7 +97,7 @@ def test_no_row_is_locked_while_the_provider_is_asked(work: Work, waiting: Deliv
                 other.execute(f"SELECT FROM {table} FOR UPDATE NOWAIT")
         return Receipt(id="msg_1")
 
-    work(FakeProvider(send))
+    work(FakeProvider(send), threads=1)  # With an idle thread it would look for more work.
     assert is_sent(waiting)
 
 
@@ -177,6 +177,26 @@ def test_after_a_refusal_a_replay_composes_anew_under_a_new_key(
     assert json.loads(request.body)["to"] == "corrected@address.example"
     assert is_sent(waiting)
     assert invoice_of(waiting).status == Invoice.Status.SENT
+
+
+def test_a_replay_of_what_may_have_arrived_sends_the_same_bytes_under_the_same_key(
+    work: Work, waiting: Delivery, support: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(waiting, attempts=policy().max_attempts - 1)
+    with closing(RawServer(answering(refused(503, "unavailable")))) as server:
+        work(SandboxProvider(server.url, timeout_seconds=5))
+        assert now(waiting).dead_reason == "gave_up"
+        change_everything(waiting, monkeypatch)
+        ledger.replay(
+            waiting.pk,
+            actor_id=support.pk,
+            reason="the provider is back",
+            key_lifetime=policy().key_lifetime,
+        )
+        work(SandboxProvider(server.url, timeout_seconds=5), backoff_base=60.0, backoff_cap=60.0)
+        first, second = server.requests
+    assert first.body == second.body
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
 
 
 def test_the_pdf_is_made_once_for_all_attempts(

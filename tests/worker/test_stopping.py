@@ -7,7 +7,8 @@ import pytest
 from django.db import connections
 
 from deliveries import ledger, presence
-from deliveries.models import Delivery, WorkerPresence
+from deliveries.models import Delivery, Message, WorkerPresence
+from deliveries.providers import Receipt
 from deliveries.providers.sandbox import SandboxProvider
 from tests.worker.conftest import Request, Start, Work
 from tests.worker.stage import (
@@ -69,7 +70,7 @@ def test_the_presence_goes_last(
 
 def test_a_drain_with_work_that_never_ends_is_given_up(start: Start, waiting: Delivery) -> None:
     gate = Gate()
-    running = start(FakeProvider(gate), threads=1, lease=0.4, send_timeout=0.2)
+    running = start(FakeProvider(gate), threads=1, lease=0.3, send_timeout=0.1)
     gate.await_entry()
     running.stop()
     assert status(waiting) == "running"  # Its lease brings it back.
@@ -103,14 +104,14 @@ def test_once_without_a_lane_ends_at_once(work: Work, transactional_db: None) ->
 def test_once_can_be_stopped(transactional_db: None, request_delivery: Request) -> None:
     for _ in range(3):
         request_delivery()
-    worker = make_worker(FakeProvider(lambda *_: _stop_and_raise(worker)), threads=1)
+
+    def stop_in_the_middle(message: Message, key: str) -> Receipt:
+        worker.stop()
+        return Receipt(id="msg_1")
+
+    worker = make_worker(FakeProvider(stop_in_the_middle), threads=1)
     worker.run(once=True)
-    assert statuses() == {"retrying": 1, "queued": 2}
-
-
-def _stop_and_raise(worker: object) -> object:
-    worker.stop()  # type: ignore[attr-defined]
-    raise RuntimeError
+    assert statuses() == {"sent": 1, "queued": 2}
 
 
 def backends() -> int:
@@ -143,11 +144,11 @@ def test_two_workers_run_one_after_the_other_with_one_provider(
     for _ in range(2):
         delivery = request_delivery()
         running = start(provider)
-        eventually(lambda delivery=delivery: is_sent(delivery))
+        eventually(lambda delivery=delivery: is_sent(delivery))  # type: ignore[misc]
         running.stop()
 
 
-@pytest.mark.parametrize("moment", range(4))
+@pytest.mark.parametrize("moment", [0, 1, 4])
 def test_a_stop_at_any_moment_leaves_nothing_leased(
     start: Start, provider: SandboxProvider, request_delivery: Request, moment: int
 ) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import time
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +14,9 @@ from prometheus_client import start_http_server
 from deliveries import ledger, providers
 from deliveries.policy import Policy
 from deliveries.worker import Worker
+
+# A terminal or a supervisor may signal the whole group and then each process: that is one wish.
+ECHO_SECONDS = 1.0
 
 
 class Command(BaseCommand):
@@ -75,10 +79,14 @@ def _serve_metrics(port: int) -> None:
 
 
 def _stop_on_signals(worker: Worker) -> None:
+    first: list[float] = []
+
     def on_signal(number: int, frame: object) -> None:
-        # The second signal finds the handler below: no clean-up, the leases end by themselves.
-        for stopping in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(stopping, lambda *_: os._exit(1))
+        now = time.monotonic()
+        if first and now - first[0] > ECHO_SECONDS:
+            # No clean-up: the leases end by themselves and bring the work back.
+            os._exit(1)
+        first.append(now)
         worker.stop()
 
     signal.signal(signal.SIGTERM, on_signal)
