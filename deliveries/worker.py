@@ -155,6 +155,7 @@ class Worker:
         moment = time.monotonic()
         if moment >= self._beat_at:
             presence.beat(self.name, threads=self._threads, in_flight=len(self._in_flight))
+            ledger.follow_up(self._lane)
             self._beat_at = moment + presence.BEAT_EVERY.total_seconds()
         if moment >= self._renew_at:
             self._give_up_on_the_overdue(pool, moment)

@@ -8,7 +8,16 @@ from django_htmx.http import HttpResponseClientRefresh
 from invoices.access import is_htmx
 
 # Addresses of the pages' buttons and fragments: no pages of their own to come back to.
-_NO_PAGES = {"send_invoice", "invoice_state", "choose_organization", "logout"}
+_NO_PAGES = {
+    "choose_organization",
+    "invoice_state",
+    "logout",
+    "pause_customer_reminders",
+    "pause_reminders",
+    "resume_customer_reminders",
+    "resume_reminders",
+    "send_invoice",
+}
 
 
 class LogInView(LoginView):

@@ -7,6 +7,7 @@ class InvoicesConfig(AppConfig):
 
     def ready(self) -> None:
         from deliveries import kinds
-        from invoices.emails import InvoiceEmail
+        from invoices.emails import InvoiceEmail, ReminderEmail
 
         kinds.register(InvoiceEmail())
+        kinds.register(ReminderEmail())

@@ -7,6 +7,7 @@ from itertools import islice
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 
 from invoices import money
 from invoices.models import Customer, Invoice, InvoiceLine, Member, Organization
@@ -51,6 +52,21 @@ KIEL = {
     "time_zone": "Europe/Berlin",
 }
 
+ABUJA = {
+    "name": "Harmattan Solar Ltd",
+    "email": "accounts@harmattan-solar.example",
+    "address": "3 Gana Street\nMaitama\nAbuja",
+    "language": "en-NG",
+    "time_zone": "Africa/Lagos",
+}
+
+# customer, address, days overdue
+_LATE = (
+    ("Zuma Hotel", "accounts@zumahotel.example", 3),
+    ("Garki Clinic", "bills@garkiclinic.example", 10),
+    ("Jabi Mall", "payables@jabimall.example", 24),
+)
+
 # customer, address, description, quantity, unit price in kobo, tax in per cent
 _GOOD = (
     ("Ọ̀ṣun Textiles", "accounts@osuntextiles.example", "Adire cloth, indigo", 40, 520_000, "7.5"),
@@ -84,6 +100,7 @@ def seed(*, password: str, extra_invoices: int = 0, today: date) -> list[_Login]
         for number, (customer, email, text, quantity, price, tax) in enumerate(_GOOD, start=5):
             invoice = _invoice(lagos, number, customer, email, today=today)
             _lines(invoice, [(text, Decimal(quantity), price, Decimal(tax))])
+        _overdue(_solar(), today)
         abroad = _invoice(
             kiel, 1, "Café Förde", "buchhaltung@cafefoerde.example", today=today, currency="EUR"
         )
@@ -175,6 +192,29 @@ def _lines(invoice: Invoice, lines: list[tuple[str, Decimal, int, Decimal]]) -> 
     InvoiceLine.objects.bulk_create(made)
     invoice.amount_minor = money.totals(made).gross_minor
     invoice.save(update_fields=["amount_minor"])
+
+
+def _solar() -> Organization:
+    """A second organization of the finance user's, so that switching can be seen."""
+    solar, _ = Organization.objects.get_or_create(slug="harmattan-solar", defaults=ABUJA)
+    Member.objects.get_or_create(
+        user=User.objects.get(username="finance"),
+        organization=solar,
+        defaults={"role": Member.Role.OWNER},
+    )
+    return solar
+
+
+def _overdue(organization: Organization, today: date) -> None:
+    """Invoices sent elsewhere weeks ago and not paid: what reminders are for."""
+    for number, (name, email, days) in enumerate(_LATE, start=1):
+        invoice = _invoice(organization, number, name, email, today=today - timedelta(days=30))
+        _lines(invoice, [("Panel cleaning, visit", Decimal(2), 3_500_000, Decimal("7.5"))])
+        Invoice.objects.filter(pk=invoice.pk, status=Invoice.Status.DRAFT).update(
+            status=Invoice.Status.SENT,
+            due_on=today - timedelta(days=days),
+            sent_at=timezone.now() - timedelta(days=30),
+        )
 
 
 def _more(organization: Organization, count: int, today: date) -> None:

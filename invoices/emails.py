@@ -4,51 +4,34 @@ import base64
 
 from babel.dates import format_date
 from django.conf import settings
+from django.db.models import F
 from django.template.loader import render_to_string
 
 from deliveries.errors import NotSendable
 from deliveries.models import Delivery, Message
-from invoices import money
-from invoices.document import document_of, file_name
+from invoices import money, reminders, sending
+from invoices.document import document_of, file_name, locale_of
 from invoices.models import Invoice
-from invoices.pdf import InvoiceDocument, InvoiceNotRenderable, render
+from invoices.pdf import InvoiceNotRenderable, render
 from invoices.problems import problems_of
-from invoices.sending import KIND
+
+PDF = "application/pdf"
 
 
 class InvoiceEmail:
     """The invoice itself, as a PDF beside a short text."""
 
-    name = KIND
+    name = sending.KIND
     lane = "email"
     weight = 4.0  # A person is waiting; a reminder weighs 1.
 
     def compose(self, delivery: Delivery) -> Message:
-        invoice = _invoice(delivery)
-        if fatal := [problem.sentence for problem in problems_of(invoice) if problem.fatal]:
-            raise NotSendable(" ".join(fatal))
-        document = document_of(invoice)
-        context = _context(invoice, document)
-        return Message(
-            from_address=_mailbox(invoice.organization.name, settings.EMAIL_FROM),
-            to=[invoice.customer.email.strip()],
-            reply_to=invoice.organization.email,
-            subject=_one_line(f"Invoice {invoice.number} from {invoice.organization.name}"),
-            text=render_to_string("email/invoice.txt", context),
-            html=render_to_string("email/invoice.html", context),
-            headers={"X-Correlation-ID": delivery.correlation_id},
-            attachments=[_pdf(invoice, document)],
-        )
+        invoice = _sendable_invoice(delivery)
+        subject = f"Invoice {invoice.number} from {invoice.organization.name}"
+        return _letter(delivery, invoice, "invoice", subject, pdf=_pdf(invoice))
 
     def still_wanted(self, delivery: Delivery) -> str:
-        invoice = _invoice(delivery)
-        if invoice.status == Invoice.Status.VOID:
-            return f"Not sent: {invoice.number} was voided."
-        if invoice.customer.removed_at is not None:
-            return f"Not sent: the customer {invoice.customer} was removed."
-        if invoice.organization.closed_at is not None:
-            return f"Not sent: {invoice.organization} was closed."
-        return ""
+        return _no_longer_wanted(_invoice(delivery))
 
     def on_settled(self, delivery: Delivery) -> None:
         invoices = Invoice.objects.filter(pk=delivery.invoice_id)
@@ -69,6 +52,48 @@ class InvoiceEmail:
         )
 
 
+class ReminderEmail:
+    """A reminder of an overdue invoice, with the PDF exactly as it was first sent."""
+
+    name = reminders.KIND
+    lane = "email"
+    weight = 1.0
+
+    def compose(self, delivery: Delivery) -> Message:
+        invoice = _sendable_invoice(delivery)
+        days = reminders.days_overdue(invoice, reminders.day_of(delivery))
+        overdue = f"{days} day overdue" if days == 1 else f"{days} days overdue"
+        return _letter(
+            delivery,
+            invoice,
+            "reminder",
+            f"Reminder: invoice {invoice.number} is {overdue}",
+            pdf=_pdf_as_first_sent(invoice) or _pdf(invoice),
+            days_overdue=days,
+        )
+
+    def still_wanted(self, delivery: Delivery) -> str:
+        """Ask again right before composing: much can happen between 08:00 and the hand-over."""
+        invoice = _invoice(delivery)
+        return _no_longer_wanted(invoice) or reminders.obsolete(delivery, invoice)
+
+    def on_settled(self, delivery: Delivery) -> None:
+        """The invoice's own state is about the invoice's e-mail, not about its reminders."""
+
+    def on_replayed(self, delivery: Delivery) -> None:
+        """Nothing of the invoice follows a reminder."""
+
+
+def _no_longer_wanted(invoice: Invoice) -> str:
+    if invoice.status == Invoice.Status.VOID:
+        return f"Not sent: {invoice.number} was voided."
+    if invoice.customer.removed_at is not None:
+        return f"Not sent: the customer {invoice.customer} was removed."
+    if invoice.organization.closed_at is not None:
+        return f"Not sent: {invoice.organization} was closed."
+    return ""
+
+
 def _invoice(delivery: Delivery) -> Invoice:
     return (
         Invoice.objects.select_related("organization", "customer")
@@ -77,29 +102,70 @@ def _invoice(delivery: Delivery) -> Invoice:
     )
 
 
-def _context(invoice: Invoice, document: InvoiceDocument) -> dict[str, object]:
-    locale = document.locale
-    return {
+def _sendable_invoice(delivery: Delivery) -> Invoice:
+    invoice = _invoice(delivery)
+    if fatal := [problem.sentence for problem in problems_of(invoice) if problem.fatal]:
+        raise NotSendable(" ".join(fatal))
+    return invoice
+
+
+def _letter(
+    delivery: Delivery,
+    invoice: Invoice,
+    template: str,
+    subject: str,
+    *,
+    pdf: dict[str, str],
+    **context: object,
+) -> Message:
+    locale = locale_of(invoice)
+    context |= {
+        "subject": subject,
         "invoice": invoice,
         "organization": invoice.organization,
         "customer": invoice.customer,
-        "amount": money.format_amount(document.amount_minor, document.currency, locale),
+        "amount": money.format_amount(invoice.amount_minor or 0, invoice.currency, locale),
         "issued_on": format_date(invoice.issued_on, format="long", locale=locale),
         "due_on": format_date(invoice.due_on, format="long", locale=locale),
     }
+    return Message(
+        from_address=_mailbox(invoice.organization.name, settings.EMAIL_FROM),
+        to=[invoice.customer.email.strip()],
+        reply_to=invoice.organization.email,
+        subject=_one_line(subject),
+        text=render_to_string(f"email/{template}.txt", context),
+        html=render_to_string(f"email/{template}.html", context),
+        headers={"X-Correlation-ID": delivery.correlation_id},
+        attachments=[pdf],
+    )
 
 
-def _pdf(invoice: Invoice, document: InvoiceDocument) -> dict[str, str]:
+def _pdf(invoice: Invoice) -> dict[str, str]:
     try:
-        content = render(document)
+        content = render(document_of(invoice))
     except InvoiceNotRenderable as error:
         # Never an e-mail without its PDF.
         raise NotSendable(f"The PDF cannot be made: {error}") from error
     return {
         "filename": file_name(invoice),
-        "content_type": "application/pdf",
+        "content_type": PDF,
         "content": base64.b64encode(content).decode(),
     }
+
+
+def _pdf_as_first_sent(invoice: Invoice) -> dict[str, str] | None:
+    message = (
+        Message.objects.filter(
+            delivery__invoice=invoice,
+            delivery__kind=sending.KIND,
+            delivery__status=Delivery.Status.SENT,
+            idempotency_key=F("delivery__idempotency_key"),
+        )
+        .order_by("pk")
+        .first()
+    )
+    attachments = message.attachments if message else []
+    return next((part for part in attachments if part["content_type"] == PDF), None)
 
 
 def _mailbox(name: str, address: str) -> str:

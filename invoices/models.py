@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower, Now
@@ -25,11 +26,31 @@ class Organization(models.Model):
     time_zone = models.CharField(
         max_length=60, default="UTC", validators=[validation.known_time_zone]
     )
+    reminders_enabled = models.BooleanField(
+        default=True, help_text="Remind customers of overdue invoices, Monday to Friday."
+    )
+    reminders_after_days = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(365)],
+        help_text="How many days an invoice must be overdue before its first reminder.",
+    )
+    reminder_limit = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="At most so many reminders for one invoice; empty for no limit.",
+    )
     closed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = [models.UniqueConstraint("slug", name="organization_slug")]
+        constraints = [
+            models.UniqueConstraint("slug", name="organization_slug"),
+            models.CheckConstraint(
+                name="organization_reminders_after_days_positive",
+                condition=Q(reminders_after_days__gte=1),
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -67,6 +88,10 @@ class Member(models.Model):
     def may_send(self) -> bool:
         return self.role in {self.Role.OWNER, self.Role.MEMBER}
 
+    @property
+    def may_configure(self) -> bool:
+        return self.role == self.Role.OWNER
+
 
 class ApiToken(models.Model):
     """A bearer token that acts as one member. Only its hash is kept."""
@@ -98,6 +123,7 @@ class Customer(models.Model):
     language = models.CharField(
         max_length=20, blank=True, default="", validators=[validation.known_locale]
     )
+    reminders_paused = models.BooleanField(default=False)
     removed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
 
@@ -146,6 +172,7 @@ class Invoice(models.Model):
     )
     notes = models.TextField(blank=True, default="", validators=[validation.plain_text])
     failure_reason = models.TextField(blank=True, default="")
+    reminders_paused = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now())
     sent_at = models.DateTimeField(null=True, blank=True)
     paid_at = models.DateTimeField(null=True, blank=True)
@@ -176,6 +203,8 @@ class Invoice(models.Model):
             models.Index(
                 "organization", F("issued_on").desc(), F("id").desc(), name="invoice_list"
             ),
+            # enqueue_reminders: what is unpaid and due, oldest first, page by page.
+            models.Index("due_on", "id", name="invoice_overdue", condition=Q(status="sent")),
         ]
 
     def __str__(self) -> str:

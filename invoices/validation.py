@@ -56,8 +56,13 @@ def known_locale(code: str) -> None:
         ) from None
 
 
+def is_known_zone(name: str) -> bool:
+    # "localtime" is wherever a server happens to stand; PostgreSQL does not know it.
+    return name in zoneinfo.available_timezones() - {"localtime"}
+
+
 def known_time_zone(name: str) -> None:
-    if name not in zoneinfo.available_timezones():
+    if not is_known_zone(name):
         raise ValidationError(
             f"{name!r} is not a time zone such as Africa/Lagos or Europe/Berlin.", code="time_zone"
         )

@@ -53,7 +53,7 @@ def invoice_list(request: MemberRequest) -> HttpResponse:
     page = Paginator(invoices, INVOICES_PER_PAGE).get_page(request.GET.get("page"))
     shown = _shown(request)
     rows = pages.invoice_rows(list(page), **shown)
-    return _page(request, "invoices/list.html", page=page, rows=rows, notices=shown["notices"])
+    return whole_page(request, "invoices/list.html", page=page, rows=rows, notices=shown["notices"])
 
 
 @only("GET", "HEAD")
@@ -62,11 +62,12 @@ def invoice_list(request: MemberRequest) -> HttpResponse:
 def invoice_detail(request: MemberRequest, invoice_id: int) -> HttpResponse:
     invoice = invoice_or_404(request, invoice_id)
     shown = _shown(request)
-    return _page(
+    return whole_page(
         request,
         "invoices/detail.html",
         invoice=pages.invoice_page(invoice, formats=shown["formats"]),
         panel=pages.email_panel(invoice, **shown),
+        card=pages.reminders_card(invoice, member=request.member, formats=shown["formats"]),
         notices=shown["notices"],
     )
 
@@ -159,7 +160,7 @@ def _shown(request: MemberRequest) -> dict[str, Any]:
     }
 
 
-def _page(request: MemberRequest, template: str, **context: object) -> HttpResponse:
+def whole_page(request: MemberRequest, template: str, **context: object) -> HttpResponse:
     """Render a whole page: with the header's organizations, which fragments do without."""
     memberships = (
         Member.objects.filter(user_id=request.user.pk, organization__closed_at__isnull=True)

@@ -7,6 +7,7 @@ Lock order: lane, then deliveries by id, then invoices.
 
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
+from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready
 from deliveries.ledger.lanes import configure, lock_lane, pause, record_results, resume
 from deliveries.ledger.replaying import Batch, cancel, cancel_many, replay, replay_many
@@ -27,6 +28,7 @@ __all__ = [
     "claim",
     "configure",
     "extend",
+    "follow_up",
     "lag",
     "lock_lane",
     "pause",

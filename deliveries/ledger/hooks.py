@@ -1,25 +1,63 @@
 """Telling a delivery's kind what became of it, inside the transaction that records it."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
-from django.db import DatabaseError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from deliveries import kinds
-from deliveries.errors import UnknownKind
+from deliveries.ledger import sql
 from deliveries.models import Delivery
 
 logger = logging.getLogger(__name__)
 
 
+# How long a hook may wait for a row that somebody else has locked. It waits inside the settling
+# transaction, under the lane's lock: one stuck invoice must not hold up the fleet.
+LOCK_PATIENCE = "250ms"
+
+
 def settled(delivery_ids: Iterable[int]) -> None:
     """Call `on_settled` for each, by invoice; joins the caller's transaction.
 
-    A hook that fails must not undo the record: the provider *has* accepted that message. The
-    failure is logged, and its own writes are rolled back. Where the database itself fails, the
-    whole transaction is to be tried again, so that goes up.
+    A hook that fails must not undo the record: the provider *has* accepted that message. Its own
+    writes are rolled back, and `follow_up` calls it again later. Where the connection itself is
+    lost, the whole transaction is to be tried again, so that goes up.
     """
-    _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_settled(delivery))
+    failed = _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_settled(delivery))
+    _note_unfollowed(failed)
+
+
+def follow_up(lane: str, *, limit: int = 100) -> int:
+    """Call the hooks that failed again, longest ago first; return how many went well.
+
+    One transaction. Hooks are functions of the delivery's final state: twice does no harm.
+    """
+    with transaction.atomic():
+        rows = sql.rows(
+            """
+            SELECT d.id FROM deliveries_unfolloweddelivery unfollowed
+            JOIN deliveries_delivery d ON d.id = unfollowed.delivery_id
+            WHERE d.lane = %(lane)s AND d.kind = ANY(%(kinds)s)
+            ORDER BY unfollowed.since, d.id LIMIT %(limit)s
+            FOR NO KEY UPDATE OF unfollowed SKIP LOCKED
+            """,
+            {"lane": lane, "kinds": kinds.known(lane), "limit": limit},
+        )
+        ids = [row.id for row in rows]
+        # One that was replayed since is on its way to another final state.
+        final = Delivery.objects.filter(pk__in=ids, status__in=Delivery.FINAL)
+        failed = _call(
+            final.values_list("pk", flat=True),
+            lambda delivery: kinds.get(delivery.kind).on_settled(delivery),
+        )
+        _note_unfollowed(failed)
+        followed = [delivery_id for delivery_id in ids if delivery_id not in failed]
+        sql.run(
+            "DELETE FROM deliveries_unfolloweddelivery WHERE delivery_id = ANY(%(ids)s)",
+            {"ids": followed},
+        )
+    return len(followed)
 
 
 def replayed(delivery_ids: Iterable[int]) -> None:
@@ -27,21 +65,50 @@ def replayed(delivery_ids: Iterable[int]) -> None:
     _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_replayed(delivery))
 
 
-def _call(delivery_ids: Iterable[int], hook: Callable[[Delivery], None]) -> None:
+def _note_unfollowed(delivery_ids: Collection[int]) -> None:
+    if delivery_ids:
+        sql.run(
+            f"""
+            INSERT INTO deliveries_unfolloweddelivery (delivery_id, since)
+            SELECT id, {sql.NOW} FROM unnest(%(ids)s::bigint[]) AS id ORDER BY id
+            ON CONFLICT (delivery_id) DO UPDATE SET since = excluded.since
+            """,
+            {"ids": list(delivery_ids), "now": None},
+        )
+
+
+def _call(delivery_ids: Iterable[int], hook: Callable[[Delivery], None]) -> set[int]:
+    """Call the hook for each, in a savepoint of its own; return the ids of those that failed."""
     ids = list(delivery_ids)
+    failed: set[int] = set()
     if not ids:
-        return
+        return failed
+    sql.run(f"SET LOCAL lock_timeout = '{LOCK_PATIENCE}'", {})
     # Hooks lock invoices: two batches that share some must come to them in the same order.
     for delivery in Delivery.objects.filter(pk__in=ids).order_by("invoice_id", "pk"):
         try:
             with transaction.atomic():
                 hook(delivery)
-        except UnknownKind:
-            logger.warning("unknown kind", extra={"delivery": delivery.pk, "kind": delivery.kind})
-        except OperationalError:
-            raise
-        except (Exception, DatabaseError):
+        except Exception as error:
+            if _connection_lost(error):
+                raise
+            failed.add(delivery.pk)
             logger.exception(
                 "kind could not follow its delivery",
-                extra={"delivery": delivery.pk, "invoice": delivery.reference},
+                extra={
+                    "correlation_id": delivery.correlation_id,
+                    "delivery": delivery.pk,
+                    "invoice": delivery.reference,
+                },
             )
+    sql.run("SET LOCAL lock_timeout = DEFAULT", {})
+    return failed
+
+
+def _connection_lost(error: Exception) -> bool:
+    """Tell a lost connection from a statement that failed on it: a lock, a deadlock, a timeout."""
+    if not isinstance(error, InterfaceError | OperationalError):
+        return False
+    state = getattr(error.__cause__, "sqlstate", None)
+    # Class 08 is a broken connection, 57P a server that shuts down; without a state, libpq spoke.
+    return state is None or state.startswith(("08", "57P"))

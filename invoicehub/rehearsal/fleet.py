@@ -164,14 +164,15 @@ class Fleet:
 
     def run(self, *arguments: str, **settings: str) -> int:
         """Run a command of manage.py to its end; return its exit code."""
-        return self._start(arguments[0], manage(*arguments), settings).wait(seconds=120)
+        return self.start(arguments[0], manage(*arguments), settings).wait(seconds=120)
 
     def start_provider(self) -> Process:
         """Start the sandbox; its messages survive its own restart."""
         data = str(self.folder / "sandbox")
         port = str(self._provider_port)
-        command = manage("run_sandbox_provider", "--port", port, "--data", data)
-        process = self._start("provider", command, {})
+        # Without Django, which it does not need: it starts in a fifth of the time.
+        command = [sys.executable, "-m", "deliveries.sandbox", "--port", port, "--data", data]
+        process = self.start("provider", command, {})
         self._until_answers(process, f"{self.provider.url}/healthz")
         return process
 
@@ -181,27 +182,32 @@ class Fleet:
         command = [
             *(sys.executable, "-m", "gunicorn", "invoicehub.wsgi"),
             *("--bind", f"127.0.0.1:{port}", "--workers", "2", "--threads", "8"),
-            *("--worker-tmp-dir", str(self.folder)),
+            "--preload",
+            # A browser's connection stays open while a test looks elsewhere.
+            *("--keep-alive", "75", "--worker-tmp-dir", str(self.folder)),
         ]
-        process = self._start("web", command, {})
+        process = self.start("web", command, {})
         self._until_answers(process, f"{self.web_url}/healthz")
         return process
 
     def start_worker(self, *options: str, name: str = "", **settings: str) -> Process:
         """Start a delivery worker; do not wait for it."""
         name = name or f"worker-{next(self._numbers)}"
-        return self._start(name, manage("run_delivery_worker", "--name", name, *options), settings)
+        return self.start(name, manage("run_delivery_worker", "--name", name, *options), settings)
 
     def start_script(self, name: str, script: Path, *arguments: str, **settings: str) -> Process:
         """Start a Python file in the fleet's environment."""
-        return self._start(name, [sys.executable, str(script), *arguments], settings)
+        return self.start(name, [sys.executable, str(script), *arguments], settings)
 
-    def _start(self, name: str, command: list[str], settings: Mapping[str, str]) -> Process:
+    def start(
+        self, name: str, command: Sequence[str], settings: Mapping[str, str] | None = None
+    ) -> Process:
+        """Start any command in the fleet's environment."""
         process = Process(
             name,
             command,
             log=self.folder / f"{name}.log",
-            environment={**self._environment, **settings},
+            environment={**self._environment, **(settings or {})},
         )
         self.processes.append(process)
         return process

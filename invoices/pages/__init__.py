@@ -6,11 +6,23 @@ from invoices.pages.formats import Formats, Moment
 from invoices.pages.lists import InvoiceRow, invoice_rows
 from invoices.pages.notices import Notice, notices
 from invoices.pages.panels import EmailPanel, email_panel
+from invoices.pages.reminder_days import (
+    Foreseen,
+    ReminderDay,
+    ReminderRow,
+    chosen_day,
+    foreseen,
+    of_group,
+    reminder_day,
+    reminder_rows,
+)
+from invoices.pages.reminders import RemindersCard, reminders_card
 from invoices.pages.states import EmailState, Pill, email_state, payment_state
 
 __all__ = [
     "EmailPanel",
     "EmailState",
+    "Foreseen",
     "Formats",
     "InvoicePage",
     "InvoiceRow",
@@ -18,11 +30,20 @@ __all__ = [
     "Notice",
     "Pdf",
     "Pill",
+    "ReminderDay",
+    "ReminderRow",
+    "RemindersCard",
+    "chosen_day",
     "email_panel",
     "email_state",
+    "foreseen",
     "invoice_page",
     "invoice_rows",
     "notices",
+    "of_group",
     "payment_state",
     "pdf_of",
+    "reminder_day",
+    "reminder_rows",
+    "reminders_card",
 ]

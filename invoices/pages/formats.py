@@ -69,11 +69,24 @@ class Formats:
         local = at.astimezone(self.zone)
         return Moment(at=at, text=f"{self.short_day(local.date())}, {self._clock(local, 'Hms')}")
 
+    def weekday_moment(self, at: datetime) -> Moment:
+        """Monday 9 March, 09:00: for what is to come, where the weekday tells more."""
+        local = at.astimezone(self.zone)
+        return Moment(at=at, text=f"{self.weekday(local.date())}, {self._clock(local, 'Hm')}")
+
+    def day_moment(self, at: datetime) -> Moment:
+        """28 Nov; with the year, unless it is this one."""
+        return Moment(at=at, text=self.short_day(at.astimezone(self.zone).date()))
+
     def day(self, day: date) -> str:
         return self._day(day, "yMMMd")
 
     def short_day(self, day: date) -> str:
         return self._day(day, "MMMd" if day.year == self.today.year else "yMMMd")
+
+    def weekday(self, day: date) -> str:
+        """Monday 9 March; with the year, unless it is this one."""
+        return self._day(day, "MMMMEEEEd" if day.year == self.today.year else "yMMMMEEEEd")
 
     def amount(self, amount_minor: int, currency: str) -> str:
         try:

@@ -9,6 +9,7 @@ from deliveries.models import Delivery
 from invoices.models import Invoice, Member
 from invoices.pages.formats import Formats
 from invoices.pages.notices import Notice
+from invoices.pages.reminders import LastReminder, last_reminders
 from invoices.pages.states import (
     EmailState,
     Pill,
@@ -32,6 +33,7 @@ class InvoiceRow:
     overdue: str
     payment: Pill
     email: EmailState
+    reminder: LastReminder | None
     sendable: bool
     problems: tuple[str, ...]
     # Names what the reader sees that may change: the page sends it back to ask for news.
@@ -45,13 +47,21 @@ def invoice_rows(
     formats: Formats,
     notices: tuple[Notice, ...],
 ) -> list[InvoiceRow]:
-    """Return a row for each invoice, whose customer must be loaded; one query."""
+    """Return a row for each invoice, whose customer must be loaded; at most two queries."""
     latest = {
         delivery.invoice_id: delivery
         for delivery in Delivery.objects.latest_of_each(list(invoices), kind=KIND)
     }
+    reminded = last_reminders(invoices, formats)
     return [
-        _row(invoice, latest.get(invoice.pk), member=member, formats=formats, notices=notices)
+        _row(
+            invoice,
+            latest.get(invoice.pk),
+            reminded.get(invoice.pk),
+            member=member,
+            formats=formats,
+            notices=notices,
+        )
         for invoice in invoices
     ]
 
@@ -59,6 +69,7 @@ def invoice_rows(
 def _row(
     invoice: Invoice,
     delivery: Delivery | None,
+    reminder: LastReminder | None,
     *,
     member: Member,
     formats: Formats,
@@ -79,9 +90,10 @@ def _row(
         overdue=overdue_note(invoice, formats),
         payment=payment,
         email=email,
+        reminder=reminder,
         sendable=is_sendable(invoice, member),
         problems=problems,
-        version=fingerprint(email, payment, problems, notices),
+        version=fingerprint(email, payment, reminder, problems, notices),
     )
 
 

@@ -14,7 +14,6 @@ from invoices.models import Organization
 from invoices.pages.formats import Formats
 from invoices.sending import KIND
 
-
 _MANY = 1000
 
 

@@ -1,7 +1,7 @@
 """What the pages say about an invoice: the state of its e-mail, and of its payment."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -56,6 +56,12 @@ def email_state(invoice: Invoice, delivery: Delivery | None, formats: Formats) -
     if delivery is None:
         return _without_delivery(invoice)
     return _BY_STATUS[_Status(delivery.status)](delivery, formats)
+
+
+def reminder_state(delivery: Delivery, formats: Formats) -> EmailState:
+    """Return what became of a reminder: recorded by a run, then as any e-mail."""
+    state = _BY_STATUS[_Status(delivery.status)](delivery, formats)
+    return replace(state, label=_("Recorded")) if delivery.status == _Status.QUEUED else state
 
 
 def _without_delivery(invoice: Invoice) -> EmailState:
@@ -203,6 +209,11 @@ def overdue_note(invoice: Invoice, formats: Formats) -> str:
         return ""
     if invoice.status in {Invoice.Status.DRAFT, Invoice.Status.FAILED}:
         text = ngettext("%(days)s day past due", "%(days)s days past due", days)
-    else:
-        text = ngettext("%(days)s day overdue", "%(days)s days overdue", days)
-    return text % {"days": days}
+        return text % {"days": days}
+    return days_overdue_note(days)
+
+
+def days_overdue_note(days: int) -> str:
+    if days < 1:
+        return ""
+    return ngettext("%(days)s day overdue", "%(days)s days overdue", days) % {"days": days}

@@ -52,6 +52,7 @@ def test_data_survives_a_stop_and_the_socket_is_not_on_the_network(folder: Path)
     assert ask(server, "SHOW listen_addresses") == ""
 
 
+@pytest.mark.slow
 def test_creating_a_database_twice_creates_it_once(folder: Path) -> None:
     server = start(folder)
     server.create_database("Ünlü 'shop'")
@@ -111,6 +112,7 @@ def write_pid_file(folder: Path, first_line: str) -> None:
     (data / "postmaster.pid").write_text("\n".join(lines))
 
 
+@pytest.mark.slow
 def test_a_stale_pid_file_that_names_another_folders_server(folder: Path, template: Path) -> None:
     other = folder.with_name("other")
     shutil.copytree(template, other)
@@ -187,6 +189,7 @@ def test_three_processes_at_once_make_one_server(place: Path, guest: Come) -> No
     assert gone(mains[0])
 
 
+@pytest.mark.slow
 def test_coming_while_the_last_one_leaves(folder: Path, guest: Come) -> None:
     for _ in range(2):
         leaving = guest(folder)
@@ -208,6 +211,7 @@ def test_a_folder_deleted_under_a_running_server(folder: Path) -> None:
     assert gone(orphan)
 
 
+@pytest.mark.slow
 def test_whoever_used_a_deleted_folder_leaves_its_successor_alone(
     folder: Path, guest: Come
 ) -> None:
@@ -219,6 +223,7 @@ def test_whoever_used_a_deleted_folder_leaves_its_successor_alone(
     assert ask(after, "SELECT 1") == 1
 
 
+@pytest.mark.slow
 def test_a_first_start_that_was_killed_halfway_is_begun_anew(place: Path) -> None:
     unfinished = place / "postgres" / "data.unfinished"
     unfinished.mkdir(parents=True)
@@ -258,6 +263,7 @@ def test_folders_with_odd_and_with_long_names(place: Path, template: Path, name:
     assert server.sockets == place / name / "data" or not server.sockets.exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_start_says_what_its_log_says(folder: Path) -> None:
     with (folder / "data" / "postgresql.conf").open("a") as settings:
         settings.write("work_mem = 'a lot'\n")
@@ -266,6 +272,7 @@ def test_a_server_that_cannot_start_says_what_its_log_says(folder: Path) -> None
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_a_suspended_server_is_reported_with_its_number(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +305,7 @@ print(server._cluster.postmaster() is not None)
     assert server_pid(folder) is None
 
 
+@pytest.mark.slow
 def test_a_forked_child_that_connects_keeps_the_server_when_its_parent_leaves(
     folder: Path,
 ) -> None:
@@ -341,6 +349,7 @@ start(Path(sys.argv[1]))
 """
 
 
+@pytest.mark.slow
 def test_an_odd_environment_neither_bends_it_nor_shows(folder: Path) -> None:
     odd = {
         "XDG_RUNTIME_DIR": "/nowhere",

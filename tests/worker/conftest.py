@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
 
 from deliveries.models import Delivery
 from deliveries.providers import Provider
@@ -19,30 +18,6 @@ from tests.worker.stage import PATIENCE_SECONDS, Running, make_worker
 Start = Callable[..., Running]
 Work = Callable[..., None]
 Request = Callable[..., Delivery]
-
-
-@pytest.fixture
-def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Stand in for pytest-django's fixture of this name: the tables are emptied by DELETE.
-
-    Its TRUNCATE of all tables, and what Django does after that, take 0.2 s: longer than most of
-    these tests.
-    """
-    with django_db_blocker.unblock():
-        yield
-        connection.close()
-        _empty_the_tables()
-        connection.close()
-
-
-def _empty_the_tables() -> None:
-    made_by_migrations = {"django_migrations", "django_content_type", "auth_permission"}
-    tables = set(connection.introspection.django_table_names(only_existing=True))
-    with connection.cursor() as cursor:
-        # Without foreign keys; and rather an error than a wait for what a test left open.
-        cursor.execute("SET session_replication_role = replica; SET lock_timeout = '10s'")
-        for table in sorted(tables - made_by_migrations):
-            cursor.execute(f'DELETE FROM "{table}"')
 
 
 @pytest.fixture

@@ -83,9 +83,9 @@ def test_help_teaches(run: Run) -> None:
         (["--threads", "0"], "--threads must be at least 1."),
         (["--threads", "-1"], "--threads must be at least 1."),
         (["--threads", "many"], "argument --threads: invalid int value: 'many'"),
-        (["--name", ""], "--name must have 1 to 200 characters."),
-        (["--name", "   "], "--name must have 1 to 200 characters."),
-        (["--name", "x" * 201], "--name must have 1 to 200 characters."),
+        (["--name", ""], "--name must have 1 to 200 printable characters."),
+        (["--name", "   "], "--name must have 1 to 200 printable characters."),
+        (["--name", "x" * 201], "--name must have 1 to 200 printable characters."),
         (["--metrics-port", "http"], "argument --metrics-port: invalid int value: 'http'"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
     ],
@@ -105,7 +105,7 @@ def test_what_makes_no_sense_is_refused(
 def test_a_port_that_is_none_is_refused(run: Run, port: str) -> None:
     code, _, err = run("--once", "--metrics-port", port)
     assert code in {1, 2}
-    assert f"--metrics-port {port} cannot be used" in err
+    assert f"--metrics-port must be from 0 to 65535, not {port}" in err
 
 
 def test_a_port_that_is_taken_is_refused(run: Run, waiting: Delivery) -> None:

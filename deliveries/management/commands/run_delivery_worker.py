@@ -48,8 +48,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["threads"] < 1:
             raise CommandError("--threads must be at least 1.", returncode=2)
-        if not options["name"].strip() or len(options["name"]) > 200:
-            raise CommandError("--name must have 1 to 200 characters.", returncode=2)
+        name = options["name"]
+        if not name.strip() or len(name) > 200 or not name.isprintable():
+            raise CommandError("--name must have 1 to 200 printable characters.", returncode=2)
         try:
             provider = providers.from_settings(settings.EMAIL_PROVIDER)
         except ImproperlyConfigured as error:
@@ -72,9 +73,11 @@ class Command(BaseCommand):
 
 
 def _serve_metrics(port: int) -> None:
+    if not 0 <= port <= 65535:
+        raise CommandError(f"--metrics-port must be from 0 to 65535, not {port}.", returncode=2)
     try:
         start_http_server(port)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise CommandError(f"--metrics-port {port} cannot be used: {error}.") from None
 
 
