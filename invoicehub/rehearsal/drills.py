@@ -39,8 +39,8 @@ class Result:
 
 
 @dataclass
-class _Sent:
-    """What the clicks of one drill were answered."""
+class Clicks:
+    """How the clicks of one drill were answered."""
 
     milliseconds: list[float] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
@@ -129,11 +129,11 @@ class Rehearsal:
         if self._web is not None:
             self._web.kill()
 
-    def click(self, invoices: Sequence[int]) -> _Sent:
+    def click(self, invoices: Sequence[int]) -> Clicks:
         """Send each of the invoices, all at the same instant."""
         return self._click_at_once(invoices)
 
-    def click_same(self, invoice: int, *, clients: int) -> _Sent:
+    def click_same(self, invoice: int, *, clients: int) -> Clicks:
         return self._click_at_once([invoice] * clients)
 
     def until_under_way(self, count: int = 1) -> None:
@@ -170,8 +170,8 @@ class Rehearsal:
             [list(invoices)],
         )
 
-    def _click_at_once(self, invoices: Sequence[int]) -> _Sent:
-        sent = _Sent()
+    def _click_at_once(self, invoices: Sequence[int]) -> Clicks:
+        sent = Clicks()
         person = Person(self.web(), username="finance", password=PASSWORD)
 
         def click(person: Person, invoice: int) -> tuple[float, requests.Response]:
@@ -207,7 +207,7 @@ class Expected:
     """How a drill has to end: each invoice in `status`, with one e-mail exactly if sent."""
 
     invoices: Sequence[int]
-    sent: _Sent
+    sent: Clicks
     status: str = "sent"
     dead_reason: str = ""
     attempts: int | None = None
