@@ -8,12 +8,17 @@ import sys
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "invoicehub.settings")
     try:
+        from django.core.exceptions import ImproperlyConfigured
         from django.core.management import execute_from_command_line
     except ImportError as error:
         raise SystemExit(
             "Django is not installed here. Run `make setup`, then use .venv/bin/python manage.py …"
         ) from error
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        # The sentence says what to change; a traceback would hide it.
+        raise SystemExit(f"{sys.argv[0]}: {error}") from None
 
 
 if __name__ == "__main__":

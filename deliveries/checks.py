@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from deliveries import retry
+from deliveries import providers, retry
 from deliveries.policy import Policy
 
 
@@ -70,6 +71,19 @@ _RULES: Sequence[Callable[[Policy], CheckMessage | None]] = (
     retries_end_before_the_key,
     backoff_cap_above_base,
 )
+
+
+@register
+def check_provider(**kwargs: Any) -> list[CheckMessage]:
+    if settings.EMAIL_PROVIDER in providers.names():
+        return []
+    return [
+        Error(
+            f"EMAIL_PROVIDER is {settings.EMAIL_PROVIDER!r}, which is no adapter known here.",
+            hint=f"Known are: {', '.join(providers.names())}.",
+            id="deliveries.E005",
+        )
+    ]
 
 
 @register

@@ -4,14 +4,21 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 # FileAwareEnv also reads NAME_FILE, so that secrets can come from mounted files.
 env = environ.FileAwareEnv()
 
 
 def text(name: str, default: str = "") -> str:
-    return str(env.str(name, default=default)).strip()
+    """Read a text, or the file that NAME_FILE points at."""
+    try:
+        return str(env.str(name, default=default)).strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name}_FILE names a file that cannot be read: {error.filename} ({error.strerror})."
+        ) from None
 
 
 def flag(name: str, *, default: bool) -> bool:
@@ -73,6 +80,18 @@ def http_url(name: str, default: str) -> str:
             f"{name} must be an address such as https://provider.example, not {raw!r}."
         )
     return raw.rstrip("/")
+
+
+def address(name: str, default: str) -> str:
+    """Read a bare e-mail address; display names are each organization's own."""
+    raw = text(name, default)
+    try:
+        validate_email(raw)
+    except ValidationError:
+        raise ImproperlyConfigured(
+            f"{name} must be an e-mail address such as invoices@company.example, not {raw!r}."
+        ) from None
+    return raw
 
 
 def one_of(name: str, choices: set[str], default: str) -> str:

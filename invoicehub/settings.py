@@ -116,7 +116,7 @@ EMAIL_PROVIDER = read.text("EMAIL_PROVIDER", "sandbox")
 EMAIL_PROVIDER_URL = read.http_url("EMAIL_PROVIDER_URL", "http://127.0.0.1:8025")
 EMAIL_PROVIDER_API_KEY = read.text("EMAIL_PROVIDER_API_KEY")
 EMAIL_PROVIDER_WEBHOOK_SECRET = read.text("EMAIL_PROVIDER_WEBHOOK_SECRET")
-EMAIL_FROM = read.text("EMAIL_FROM", "invoices@invoicehub.example")
+EMAIL_FROM = read.address("EMAIL_FROM", "invoices@invoicehub.example")
 
 DELIVERY_CONCURRENCY = read.whole_number("DELIVERY_CONCURRENCY", default=5)
 DELIVERY_RATE_PER_SECOND = read.rate("DELIVERY_RATE_PER_SECOND")
@@ -198,6 +198,8 @@ LOGGING = {
         "deliveries": {"level": LOG_LEVEL},
         "invoices": {"level": LOG_LEVEL},
         "invoicehub": {"level": LOG_LEVEL},
+        # Django's own handlers would say everything a second time.
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
     },
 }

@@ -108,7 +108,10 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def error(status: int, code: str, message: str) -> HttpResponse:
-    return JsonResponse({"error": {"code": code, "message": message}}, status=status)
+    response = JsonResponse({"error": {"code": code, "message": message}}, status=status)
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 def _member(request: HttpRequest) -> Member | None:

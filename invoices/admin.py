@@ -1,7 +1,11 @@
 """Organizations, their people and customers, for support."""
 
-from django.contrib import admin
+from typing import Any
 
+from django.contrib import admin
+from django.http import HttpRequest
+
+from invoices import money
 from invoices.models import ApiToken, Customer, Invoice, InvoiceLine, Member, Organization
 
 
@@ -49,20 +53,33 @@ class InvoiceLineInline(admin.TabularInline):  # type: ignore[type-arg]
 
 @admin.register(Invoice)
 class InvoiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """To look at: an invoice is changed on its own page, where its rules hold."""
+    """To look at, and to correct what cannot be sent: a draft, or one whose e-mail failed."""
 
     list_display = ["number", "organization", "customer", "status", "due_on"]
     list_filter = ["status"]
     list_select_related = ["organization", "customer"]
     search_fields = ["number"]
     show_full_result_count = False
+    fields = [
+        *("organization", "customer", "number", "status", "currency", "amount_minor"),
+        *("issued_on", "due_on", "payment_terms", "notes", "failure_reason"),
+    ]
+    readonly_fields = ["organization", "customer", "number", "status", "failure_reason"]
     inlines = [InvoiceLineInline]
 
-    def has_add_permission(self, request: object) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(self, request: object, obj: object = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Invoice | None = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: object, obj: object = None) -> bool:
-        return False
+    def has_change_permission(self, request: HttpRequest, obj: Invoice | None = None) -> bool:
+        return (obj is None or obj.is_correctable) and super().has_change_permission(request, obj)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The lines decide the amount, where there are any."""
+        super().save_related(request, form, formsets, change)
+        lines = list(form.instance.lines.all())
+        if lines:
+            form.instance.amount_minor = money.totals(lines).gross_minor or None
+            form.instance.save(update_fields=["amount_minor"])

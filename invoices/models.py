@@ -210,6 +210,11 @@ class Invoice(models.Model):
     def __str__(self) -> str:
         return self.number
 
+    @property
+    def is_correctable(self) -> bool:
+        """Whether it may change at all: nobody has it yet, as far as we know."""
+        return self.status in {self.Status.DRAFT, self.Status.FAILED}
+
 
 class InvoiceLine(models.Model):
     """One line of an invoice. Money is in minor units; see invoices.money for the rounding."""

@@ -50,9 +50,7 @@ class BearerTokenMiddleware:
             return self.get_response(request)
         member = _member_of(token.strip())
         if member is None:
-            response = error(401, "invalid_token", "The bearer token is unknown or revoked.")
-            response.headers["WWW-Authenticate"] = "Bearer"
-            return response
+            return error(401, "invalid_token", "The bearer token is unknown or revoked.")
         request.token_member = member  # type: ignore[attr-defined]
         # A token is not sent by a browser of its own accord, so there is nothing to forge.
         request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]

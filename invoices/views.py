@@ -189,6 +189,11 @@ def _state(request: MemberRequest, invoice: Invoice, *, status: int = 200) -> Ht
         template, context["panel"] = "invoices/fragments/panel.html", subject
     if request.GET.get("seen") == subject.version:
         return HttpResponse(status=204)
+    if isinstance(subject, pages.EmailPanel) and subject.email.final:
+        # What was sent may be reminded of: the card appears as it would on a reload.
+        context["card"] = pages.reminders_card(
+            invoice, member=request.member, formats=shown["formats"]
+        )
     return render(request, template, context, status=status)
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from deliveries import ledger
 from deliveries.models import Delivery, DeliveryEvent
 from deliveries.outcomes import Dead
-from invoices.models import Invoice
+from invoices.models import Invoice, Organization
 from tests import factories
 
 LIST = "/admin/deliveries/delivery/"
@@ -109,3 +109,36 @@ def test_staff_without_the_permission_cannot_replay(
 def test_members_of_an_organization_do_not_reach_the_admin(client: Client, owner: User) -> None:
     client.force_login(owner)
     assert client.get(LIST).status_code == 302
+
+
+def lines_form(**line: object) -> dict[str, object]:
+    values = {"position": 1, "description": "Bread", "quantity": "2", "unit_price_minor": 150_000}
+    return {
+        "currency": "NGN",
+        "issued_on": "2026-03-02",
+        "due_on": "2026-03-16",
+        "lines-TOTAL_FORMS": "1",
+        "lines-INITIAL_FORMS": "0",
+        **{
+            f"lines-0-{name}": value
+            for name, value in (values | {"tax_rate": "7.5"} | line).items()
+        },
+    }
+
+
+def test_an_invoice_without_an_amount_is_corrected_by_its_lines(
+    admin: Client, organization: Organization
+) -> None:
+    invoice = factories.make_invoice(organization, amount_minor=None)
+    page = f"/admin/invoices/invoice/{invoice.pk}/change/"
+    assert admin.post(page, lines_form()).status_code == 302
+    invoice.refresh_from_db()
+    assert invoice.amount_minor == 322_500
+
+
+def test_an_invoice_that_left_draft_does_not_change(
+    admin: Client, organization: Organization
+) -> None:
+    invoice = factories.make_invoice(organization, status="sent")
+    page = f"/admin/invoices/invoice/{invoice.pk}/change/"
+    assert admin.post(page, lines_form()).status_code == 403

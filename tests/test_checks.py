@@ -6,7 +6,7 @@ import pytest
 from django.core import checks
 from pytest_django import Settings
 
-from deliveries.checks import check_policy
+from deliveries.checks import check_policy, check_provider
 
 
 def ids(found: list[checks.CheckMessage]) -> list[str | None]:
@@ -90,3 +90,10 @@ def test_settings_that_are_accepted_one_by_one_never_break_the_check(
     settings.DELIVERY_MAX_ATTEMPTS = 50
     settings.DELIVERY_BACKOFF_BASE_SECONDS = settings.DELIVERY_BACKOFF_CAP_SECONDS = 3e8
     assert ids(check_policy()) == ["deliveries.E003"]
+
+
+def test_an_unknown_provider_is_refused(settings: Settings) -> None:
+    settings.EMAIL_PROVIDER = "carrier-pigeon"
+    [refusal] = check_provider()
+    assert refusal.id == "deliveries.E005"
+    assert "sandbox" in (refusal.hint or "")

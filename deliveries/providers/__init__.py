@@ -7,9 +7,14 @@ from django.core.exceptions import ImproperlyConfigured
 from deliveries.providers.base import Provider, Receipt
 from deliveries.providers.sandbox import SandboxProvider
 
-__all__ = ["Provider", "Receipt", "from_settings"]
+__all__ = ["Provider", "Receipt", "from_settings", "names"]
 
 _providers: dict[str, Callable[[], Provider]] = {"sandbox": SandboxProvider.from_settings}
+
+
+def names() -> list[str]:
+    """Return what EMAIL_PROVIDER may be."""
+    return sorted(_providers)
 
 
 def from_settings(name: str) -> Provider:
@@ -18,6 +23,6 @@ def from_settings(name: str) -> Provider:
         provider = _providers[name]
     except KeyError:
         raise ImproperlyConfigured(
-            f"EMAIL_PROVIDER is {name!r}; known are: {', '.join(sorted(_providers))}."
+            f"EMAIL_PROVIDER is {name!r}; known are: {', '.join(names())}."
         ) from None
     return provider()
