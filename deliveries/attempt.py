@@ -87,6 +87,7 @@ class Attempt:
                 why += " An earlier attempt may have reached the customer."
             return Cancelled(why=why)
         message = self._stored_message() or kind.compose(delivery)
+        leased_at = time.monotonic()
         ledger.begin_hand_over(
             self._claim,
             message,
@@ -95,8 +96,11 @@ class Attempt:
         )
         # The network is never called with a transaction open or a row locked.
         connection.close_if_unusable_or_obsolete()
-        self._handed_over = True
         started = time.monotonic()
+        if started - leased_at > self._policy.lease_margin.total_seconds():
+            # Suspended, or starved: what was left of the lease is not what it was.
+            raise LeaseTooShort("too much of the lease went by before the hand-over")
+        self._handed_over = True
         try:
             receipt = self._provider.send(message, idempotency_key=self._claim.idempotency_key)
         finally:

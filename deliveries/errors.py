@@ -52,24 +52,39 @@ class TemporaryFailure(ProviderFailure):
 
 
 class PermanentFailure(ProviderFailure):
-    """The provider knows this message and refuses it; no attempt will ever succeed."""
+    """The message is refused, and no attempt will ever succeed.
+
+    `by_provider` says that the refusal is the provider's own: it knows the key, so it cannot have
+    accepted the message before. A gateway's page between us and it proves nothing of the kind.
+    """
+
+    def __init__(self, reason: str, *, by_provider: bool = True) -> None:
+        super().__init__(reason)
+        self.by_provider = by_provider
 
 
 class OutcomeUnknown(ProviderFailure):
     """The provider may have accepted it and there is no way to find out."""
 
 
-class Throttled(ProviderFailure):
-    """The provider asks for fewer messages: the lane waits, the message is not to blame."""
+class LaneFailure(ProviderFailure):
+    """No message is to blame, and every one would fail: the lane pauses.
 
-    def __init__(self, reason: str, *, retry_after: timedelta | None = None) -> None:
+    `summary` is a sentence of ours, for every organization's pages and for logs. `reason` may hold
+    the provider's words, and with them somebody's address: it stays in that delivery's timeline.
+    """
+
+    def __init__(
+        self, reason: str, *, summary: str = "", retry_after: timedelta | None = None
+    ) -> None:
         super().__init__(reason)
+        self.summary = summary or reason
         self.retry_after = retry_after
 
 
-class AccountProblem(ProviderFailure):
-    """Our account or configuration is refused: every message would fail, so the lane pauses."""
+class Throttled(LaneFailure):
+    """The provider asks for fewer messages."""
 
-    def __init__(self, reason: str, *, retry_after: timedelta | None = None) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
+
+class AccountProblem(LaneFailure):
+    """Our account or configuration is refused."""

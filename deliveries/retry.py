@@ -62,8 +62,11 @@ def decide(
     reason = str(failure) or type(failure).__name__
     match failure:
         case PermanentFailure():
-            # The provider knows the key and the message, and refuses: it cannot have accepted.
-            return Dead(reason=Delivery.DeadReason.REJECTED, error=reason, may_have_accepted=False)
+            return Dead(
+                reason=Delivery.DeadReason.REJECTED,
+                error=reason,
+                may_have_accepted=handed_over_before and not failure.by_provider,
+            )
         case NotSendable():
             return Dead(
                 reason=Delivery.DeadReason.NOT_SENDABLE,

@@ -213,7 +213,7 @@ class Worker:
                 continue
             ledger.pause(
                 self._lane,
-                reason=str(failure),
+                reason=failure.summary,
                 for_=max(min(wait, PAUSE_CAP), timedelta(seconds=1)),
             )
         ledger.record_results(

@@ -1,5 +1,7 @@
 """The login form."""
 
+import re
+
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, resolve, reverse
@@ -11,6 +13,7 @@ from invoices.access import is_htmx
 _NO_PAGES = {
     "choose_organization",
     "invoice_state",
+    "login",
     "logout",
     "pause_customer_reminders",
     "pause_reminders",
@@ -37,7 +40,7 @@ class LogInView(LoginView):
 def _page_at(url: str) -> str:
     """Return the address, or where its page is: after a click on a button, that of the invoice."""
     try:
-        match = resolve(url.partition("?")[0])
+        match = resolve(re.split(r"[?#]", url)[0])
     except Resolver404:
         return url
     if match.url_name not in _NO_PAGES:

@@ -29,6 +29,10 @@ def problems_of(invoice: Invoice) -> list[Problem]:
                 fatal=True,
             )
         )
+    elif _unsafe(address):
+        found.append(
+            Problem(sentence="The customer's address is not one address: correct it.", fatal=True)
+        )
     elif not _plausible(address):
         found.append(
             Problem(
@@ -45,6 +49,11 @@ def problems_of(invoice: Invoice) -> list[Problem]:
 
 def _name(invoice: Invoice) -> str:
     return invoice.customer.name.strip() or "The customer"
+
+
+def _unsafe(address: str) -> bool:
+    """Tell what could become a second recipient, or a header of its own, on the way."""
+    return not address.isprintable() or any(character in ',;<>"' for character in address)
 
 
 def _plausible(address: str) -> bool:

@@ -21,16 +21,21 @@ def send(invoice_id: int, *, organization: Organization, user_id: int) -> Delive
     """
     with transaction.atomic():
         invoice = _locked().get(pk=invoice_id, organization=organization)
-        if invoice.status == Invoice.Status.DRAFT:
+        last = Delivery.objects.about(invoice).filter(kind=KIND).first()
+        if is_sendable(invoice, last):
+            key = _next_key(invoice, last)
             invoice.status = Invoice.Status.SENDING
-            invoice.save(update_fields=["status"])
-        elif not Delivery.objects.filter(dedupe_key=dedupe_key(invoice)).exists():
+            invoice.failure_reason = ""
+            invoice.save(update_fields=["status", "failure_reason"])
+        elif last is not None:
+            key = last.dedupe_key
+        else:
             state = invoice.get_status_display().lower()
             raise CannotBeSent(f"{invoice.number} is {state}: there is nothing to send.")
         return ledger.request(
             invoice,
             kind=kinds.get(KIND),
-            dedupe_key=dedupe_key(invoice),
+            dedupe_key=key,
             reference=invoice.number,
             requested_by=user_id,
         ).delivery
@@ -41,6 +46,20 @@ def _locked() -> InvoiceQuerySet:
     return Invoice.objects.select_for_update(no_key=True)
 
 
-def dedupe_key(invoice: Invoice) -> str:
-    """Return the name of the intent "send this invoice", taken for life."""
-    return f"invoice:{invoice.pk}"
+def is_sendable(invoice: Invoice, last: Delivery | None) -> bool:
+    """Whether a click makes a promise: for a draft, or where the last one was cancelled.
+
+    `last` is the invoice's last delivery of this kind. A dead one is replayed instead.
+    """
+    cancelled = last is not None and last.status == Delivery.Status.CANCELLED
+    return invoice.status == Invoice.Status.DRAFT or (
+        invoice.status == Invoice.Status.FAILED and cancelled
+    )
+
+
+def _next_key(invoice: Invoice, last: Delivery | None) -> str:
+    """Return the name of the intent "send this invoice", the first time or once more."""
+    if last is None:
+        return f"invoice:{invoice.pk}"
+    earlier = Delivery.objects.filter(invoice=invoice, kind=KIND).count()
+    return f"invoice:{invoice.pk}:again:{earlier}"

@@ -51,6 +51,8 @@ def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
         (lambda: read.one_of("X", {"json", "console"}, "json"), "xml"),
         (lambda: read.http_url("X", "http://a"), "not an address"),
         (lambda: read.http_url("X", "http://a"), "ftp://provider.example"),
+        (lambda: read.address("X", "a@b.example"), "xx"),
+        (lambda: read.address("X", "a@b.example"), "A <a@b.example>"),
         (lambda: read.http_url("X", "http://a"), "http://"),
         (lambda: read.http_url("X", "http://a"), "http://provider.example:99999"),
     ],
@@ -61,3 +63,9 @@ def test_nonsense_is_refused_by_name(
     monkeypatch.setenv("X", value)
     with pytest.raises(ImproperlyConfigured, match=r"^X must be"):
         reader()
+
+
+def test_a_secrets_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY_FILE", "/nowhere/key")
+    with pytest.raises(ImproperlyConfigured, match="SOME_KEY_FILE names a file"):
+        read.text("SOME_KEY")

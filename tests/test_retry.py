@@ -219,3 +219,11 @@ def test_every_error_of_the_app_is_decided() -> None:
         return [error, *(each for sub in error.__subclasses__() for each in all_below(sub))]
 
     assert all(decide(error("x")) for error in all_below(DeliveryError))
+
+
+def test_a_gateways_refusal_does_not_prove_that_an_earlier_attempt_was_not_accepted() -> None:
+    page = PermanentFailure("413 from a gateway", by_provider=False)
+    for before in (True, False):
+        outcome = decide(page, handed_over_before=before)
+        assert isinstance(outcome, Dead)
+        assert outcome.may_have_accepted is before

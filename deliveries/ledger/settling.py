@@ -231,4 +231,5 @@ def _log(claim: Claim, outcome: Outcome, row: sql.Row, worker: str) -> None:
         case Cancelled():
             logger.info("delivery cancelled", extra=fields)
         case PutBack():
-            logger.info("delivery put back", extra={**fields, "why": outcome.why})
+            # Not why: the provider's words may name the customer. They are in the timeline.
+            logger.info("delivery put back", extra=fields)

@@ -54,6 +54,10 @@ class Exchange:
                     with suppress(OSError):  # Ended meanwhile, which is what was wanted.
                         held.shutdown(socket.SHUT_RDWR)
 
+    def refuse_if_over(self) -> None:
+        if self.is_over:
+            raise TimeoutError("the exchange's time was up before its request was sent")
+
     @property
     def is_over(self) -> bool:
         return time.monotonic() >= self.ends_at

@@ -14,8 +14,11 @@ def parse(value: str | None, *, now: datetime) -> timedelta | None:
         return timedelta(seconds=int(text[:9])) if len(text) <= 9 else timedelta(days=365)
     try:
         at = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
-    return max(at - now, timedelta(0))
+    try:
+        return max(at - now, timedelta(0))
+    except OverflowError:
+        return None

@@ -104,9 +104,8 @@ def classify(answer: Answer, *, now: datetime) -> Receipt:
         case 429:
             raise _too_many(answer, said, wait)
         case 401 | 402 | 403 | 407:  # 402 is about paying the provider, 407 comes from our proxy.
-            raise AccountProblem(
-                f"The provider refuses our account ({answer.status}): {said}", retry_after=wait
-            )
+            summary = f"The provider refuses our account ({answer.status})"
+            raise AccountProblem(f"{summary}: {said}", summary=f"{summary}.", retry_after=wait)
         case status if status in {404, 405} or 300 <= status < 400:
             raise AccountProblem(
                 f"The provider's address is wrong: it answered {status} there.", retry_after=wait
@@ -114,11 +113,18 @@ def classify(answer: Answer, *, now: datetime) -> Receipt:
         case status if status in {408, 425} or status < 200 or status >= 500:
             raise TemporaryFailure(f"The provider answered {status}: {said}", retry_after=wait)
         case status:
-            raise PermanentFailure(f"The provider refused it ({status}): {said}")
+            raise PermanentFailure(
+                f"The provider refused it ({status}): {said}", by_provider=bool(_json(answer))
+            )
 
 
 def _conflict(answer: Answer, said: str, wait: timedelta | None) -> ProviderFailure:
-    if "in_progress" in _name(answer) or "progress" in said.lower():
+    name = _name(answer)
+    if (
+        "in_progress" in name
+        or "concurrent" in name
+        or (not name and "in progress" in said.lower())
+    ):
         # It is up and answers: no sign of an outage.
         return TemporaryFailure(
             "The provider is still working on an earlier attempt.",
@@ -133,8 +139,10 @@ def _conflict(answer: Answer, said: str, wait: timedelta | None) -> ProviderFail
 
 def _too_many(answer: Answer, said: str, wait: timedelta | None) -> ProviderFailure:
     if "quota" in _name(answer):
-        return AccountProblem(f"The provider's quota is used up: {said}", retry_after=wait)
-    return Throttled(f"The provider asks us to slow down: {said}", retry_after=wait)
+        summary = "The provider's quota is used up"
+        return AccountProblem(f"{summary}: {said}", summary=f"{summary}.", retry_after=wait)
+    summary = "The provider asks us to slow down"
+    return Throttled(f"{summary}: {said}", summary=f"{summary}.", retry_after=wait)
 
 
 def _receipt(answer: Answer) -> Receipt:

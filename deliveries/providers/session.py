@@ -47,6 +47,8 @@ class _JoinsExchange:
         if self.sock is None:
             self.connect()
         running_exchange().hold(self.sock)
+        # A process that stood still meanwhile must not send what another may have sent since.
+        running_exchange().refuse_if_over()
         running_exchange().request_begun = True
         super().endheaders(*args, **kwargs)  # type: ignore[misc]
 
@@ -118,6 +120,13 @@ class DeadlineAdapter(HTTPAdapter):
         return manager
 
 
+class _Session(requests.Session):
+    """Looks at no redirect: requests would read the whole of its body, however large, to do so."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
+
+
 class DeadlineSession:
     """POSTs to one address, with a limit on the whole exchange and on the answer's size."""
 
@@ -185,7 +194,7 @@ class DeadlineSession:
         return session
 
     def _new_session(self) -> requests.Session:
-        session = requests.Session()
+        session = _Session()
         # Read the environment's proxies and certificates once, not for every request: that
         # alone is a fifth of what a request costs.
         settings = session.merge_environment_settings(self._url, {}, None, None, None)
@@ -214,7 +223,7 @@ def _reason(error: Exception, exchange: Exchange) -> str:
         return "The provider's certificate or encryption is not to be trusted."
     if isinstance(error, requests.ConnectionError):
         return "The connection to the provider failed."
-    return f"The exchange with the provider failed: {type(error).__name__}."
+    return "The provider's answer broke off or cannot be read."
 
 
 class Answer:

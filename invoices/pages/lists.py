@@ -18,7 +18,7 @@ from invoices.pages.states import (
     payment_state,
 )
 from invoices.problems import problems_of
-from invoices.sending import KIND
+from invoices.sending import KIND, is_sendable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +91,10 @@ def _row(
         payment=payment,
         email=email,
         reminder=reminder,
-        sendable=is_sendable(invoice, member),
+        sendable=member.may_send and is_sendable(invoice, delivery),
         problems=problems,
         version=fingerprint(email, payment, reminder, problems, notices),
     )
-
-
-def is_sendable(invoice: Invoice, member: Member) -> bool:
-    return invoice.status == Invoice.Status.DRAFT and member.may_send
 
 
 def problems_to_mend(invoice: Invoice, email: EmailState) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from deliveries.models import Delivery
 from invoices import reminders
 from invoices.models import Invoice, Member
 from invoices.pages.formats import Formats
-from invoices.pages.lists import fingerprint, is_sendable, problems_to_mend
+from invoices.pages.lists import fingerprint, problems_to_mend
 from invoices.pages.notices import Notice
 from invoices.pages.states import (
     EmailState,
@@ -25,7 +25,7 @@ from invoices.pages.timelines import (
     stored_message,
     told_events,
 )
-from invoices.sending import KIND
+from invoices.sending import KIND, is_sendable
 
 # Every click is a step of its own, so a timeline has no natural end.
 STEPS_SHOWN = 100
@@ -66,7 +66,7 @@ def email_panel(
         recipient=invoice.customer.email.strip(),
         payment=payment,
         email=email,
-        sendable=is_sendable(invoice, member),
+        sendable=member.may_send and is_sendable(invoice, delivery),
         problems=problems,
         advice=_advice(delivery),
         delivery_id=delivery.pk if delivery else None,

@@ -201,6 +201,7 @@ def test_a_429_for_the_quota_is_an_account_problem(said: Any, name: str) -> None
         ("1, 2", None),
         ("Mon, 99 Mar 99999 08:01:30 GMT", None),
         ("Mon, 02 Mar 2026 08:01:30 +9999", None),
+        ("Mon, 01 Jan 2026 00:00:00 -99999999999999999999", None),
         ("\xb2", None),
     ],
 )

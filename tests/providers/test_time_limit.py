@@ -5,10 +5,11 @@ import socket
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
-from deliveries.errors import TemporaryFailure
+from deliveries.errors import AccountProblem, TemporaryFailure
 from deliveries.providers.sandbox import SandboxProvider
 from tests import factories
 from tests.providers.conftest import Connect, Serve
@@ -304,6 +305,36 @@ def test_a_body_of_compressed_nothing_does_not_fill_the_memory(
     finally:
         tracemalloc.stop()
     assert peak < 16 * MEGABYTE
+
+
+def redirect_with_an_endless_body(peer: Peer) -> None:
+    peer.request()
+    peer.send(b"HTTP/1.1 302 Found\r\nLocation: /x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    with suppress(OSError):
+        while True:
+            peer.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+
+
+@pytest.mark.parametrize("location", ["/x", "http://[::1", "/\xff\xfe"])
+def test_a_redirects_target_is_not_looked_at(serve: Serve, connect: Connect, location: str) -> None:
+    answered = answer(302, b"gone").replace(
+        b"\r\n\r\n", b"\r\nLocation: " + location.encode("latin-1") + b"\r\n\r\n"
+    )
+    provider = connect(serve(answering(answered)).url)
+    with pytest.raises(AccountProblem, match="address is wrong"):
+        send(provider)
+
+
+def test_a_redirects_endless_body_does_not_fill_the_memory(serve: Serve, connect: Connect) -> None:
+    provider = connect(serve(redirect_with_an_endless_body).url)
+    tracemalloc.start()
+    try:
+        with pytest.raises(AccountProblem):
+            send(provider)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * MEGABYTE
 
 
 def dribble_the_handshake(peer: Peer) -> None:

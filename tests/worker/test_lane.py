@@ -41,7 +41,7 @@ def test_a_429_pauses_the_lane_and_costs_no_attempt(
     start(provider, threads=1)
     eventually(lambda: lane().paused_until)
     assert 100 < pause_left() <= 120
-    assert lane().paused_reason == "The provider asks us to slow down: A fault switch is on."
+    assert lane().paused_reason == "The provider asks us to slow down."
     put_back = now(first)
     assert (put_back.status, put_back.attempts, put_back.claims) == ("queued", 0, 0)
     assert put_back.handed_over_at is None
@@ -81,8 +81,23 @@ def test_a_refused_key_pauses_the_lane_and_says_so(start: Start, request_deliver
     with Sandbox(api_key="the right one") as sandbox:
         start(SandboxProvider(sandbox.url, api_key="the wrong one", timeout_seconds=20))
         eventually(lambda: lane().paused_reason)
-    assert lane().paused_reason.startswith("The provider refuses our account (401): ")
+    assert lane().paused_reason == "The provider refuses our account (401)."
     assert (now(delivery).status, now(delivery).attempts) == ("queued", 0)
+
+
+def test_the_providers_words_stay_in_the_deliverys_own_timeline(
+    work: Work, request_delivery: Request, caplog: pytest.LogCaptureFixture
+) -> None:
+    delivery = request_delivery()
+    words = "bad key sk-secret for customer@good.example"
+
+    def send(message: Message, key: str) -> Receipt:
+        raise AccountProblem(f"Refused: {words}", summary="The provider refuses our account.")
+
+    work(FakeProvider(send))
+    assert lane().paused_reason == "The provider refuses our account."
+    assert words in delivery.events.get(type=T.RELEASED).sentence
+    assert words not in str([vars(record) for record in caplog.records])
 
 
 def test_a_problem_without_words_still_pauses_the_lane(

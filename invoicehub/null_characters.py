@@ -1,0 +1,19 @@
+"""Refuses NUL in what a request asks for: PostgreSQL cannot compare with it, whatever the view."""
+
+from collections.abc import Callable
+
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse
+
+
+class RefuseNullCharacters:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: object) -> None:
+        asked = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
+        if any("\0" in value for values in asked for _, many in values.lists() for value in many):
+            raise BadRequest("A NUL character stands in what was asked.")
