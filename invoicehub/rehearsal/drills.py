@@ -114,6 +114,9 @@ class Rehearsal:
         self.fleet.until_workers_are_present(count)
         return list(self._workers)
 
+    def one_more_worker(self, name: str) -> None:
+        self._workers.append(self.fleet.start_worker(name=name))
+
     def stop_workers(self) -> None:
         for worker in self._workers:
             worker.terminate()
@@ -363,7 +366,7 @@ def a_lease_shorter_than_the_job(rehearsal: Rehearsal) -> Expected:
     rehearsal.until_under_way()
     os.killpg(frozen.pid, signal.SIGSTOP)
     rehearsal.fleet.provider.recover()
-    rehearsal.fleet.start_worker(name="relief")
+    rehearsal.one_more_worker("relief")
     rehearsal.until(invoices, lambda row: row["status"] == "sent")
     os.killpg(frozen.pid, signal.SIGCONT)
     wait_for(
