@@ -66,6 +66,6 @@ def test_nonsense_is_refused_by_name(
 
 
 def test_a_secrets_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_KEY_FILE", "/nowhere/key")
-    with pytest.raises(ImproperlyConfigured, match="SOME_KEY_FILE names a file"):
-        read.text("SOME_KEY")
+    monkeypatch.setenv("MISSING_KEY_FILE", "/nowhere/key")
+    with pytest.raises(ImproperlyConfigured, match="MISSING_KEY_FILE names a file"):
+        read.text("MISSING_KEY")

@@ -320,11 +320,8 @@ def test_every_text_can_be_printed(text: str) -> None:
     "word",
     [
         "W" * 240,
-        "Wirtschaftsprüfungsgesellschaft" * 8,
-        "https://example.com/" + "a_very.long?path&" * 14,
         "ẹ́" * 120,
         "الشركة" * 40,
-        "Ω" * 240,
         "a" * 120 + "@" + "b" * 100 + ".example",
     ],
 )

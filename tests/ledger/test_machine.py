@@ -397,7 +397,7 @@ def two_kinds(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture)
 def test_any_sequence_of_steps_keeps_every_promise(
     invoice: Invoice, two_kinds: list[Note], support: User
 ) -> None:
-    run(invoice, two_kinds, support, examples=15, steps=40, same=True)
+    run(invoice, two_kinds, support, examples=10, steps=40, same=True)
 
 
 @pytest.mark.slow

@@ -17,7 +17,8 @@ import requests
 
 from tests.setup.conftest import PROJECT
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
+# The browser tests start and stop a demo too; this takes it apart.
+pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.timeout(240)]
 
 PATIENCE_SECONDS = 90
 
