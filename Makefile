@@ -14,9 +14,9 @@ unexport VIRTUAL_ENV CONDA_PREFIX PYTHONHOME PYTHONPATH
 unexport PYTHONDONTWRITEBYTECODE
 export DJANGO_SETTINGS_MODULE := invoicehub.settings
 
-# Some two processes for each core, since many a test waits; from five to eight.
+# Two processes for each core, since many a test waits; from four to eight.
 WORKERS := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
-	n=$$((n * 2 + 1)); [ $$n -ge 5 ] || n=5; [ $$n -le 8 ] || n=8; echo $$n)
+	n=$$((n * 2)); [ $$n -ge 4 ] || n=4; [ $$n -le 8 ] || n=8; echo $$n)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -29,7 +29,7 @@ demo: setup ## start everything with sample data, until Ctrl-C
 
 test: export DATABASE_URL :=
 test: setup ## run the tests on a private PostgreSQL, whatever DATABASE_URL says
-	$(PYTHON) -m pytest -n $(WORKERS) --dist load --maxschedchunk 4 $(ARGS)
+	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 bench: setup ## measure
 	$(PYTHON) -m pytest bench -m slow -s $(ARGS)

@@ -247,7 +247,7 @@ def test_eight_threads_at_once_make_the_same_bytes() -> None:
     document = invoice_of(line("Bookkeeping", 10_000), line("خدمات استشارية", 5))
     expected = render(document)
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(render, [document] * 160)) == {expected}
+        assert set(pool.map(render, [document] * 32)) == {expected}
 
 
 def test_the_metadata_name_the_invoice_its_sender_and_its_date() -> None:
@@ -304,6 +304,7 @@ def test_control_characters_and_direction_overrides_are_dropped() -> None:
     assert displayable("a\x00b\x1b[31m\ufeffc\u202e00.1\u202c\td") == "ab[31mc00.1 d"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 @settings(max_examples=60, deadline=None)
 def test_every_text_can_be_printed(text: str) -> None:
@@ -375,7 +376,7 @@ def test_two_hundred_lines_flow_over_pages_below_a_repeated_header() -> None:
         assert f"{number} / {len(pages)}" in page
 
 
-@pytest.mark.parametrize("count", range(12, 26))
+@pytest.mark.parametrize("count", range(12, 26, 3))
 def test_the_total_stands_on_one_page_with_its_taxes(count: int) -> None:
     document = invoice_of(*(line(f"Delivery {n}", 100) for n in range(count)))
     (page,) = [page for page in pages_of(document) if "Subtotal" in page]
@@ -469,6 +470,7 @@ def test_what_cannot_be_printed_is_never_a_box(without_cjk_fonts: None) -> None:
     assert "? Temple" in text
 
 
+@pytest.mark.slow
 def test_typst_can_print_every_character_that_the_fonts_say_they_have() -> None:
     """PDF/UA refuses a character without a glyph: it is the judge of our cmap reader."""
     characters = "".join(map(chr, sorted(font_set().characters)))

@@ -26,9 +26,9 @@ def waiting(mainland: Organization) -> Delivery:
         ("drop_before_next", False),
         ("drop_after_accept_next", True),
         ("cut_mid_answer_next", True),
-        ("hang_next", False),
-        ("hang_after_accept_next", True),
-        ("html_200_next", False),
+        pytest.param("hang_next", False, marks=pytest.mark.slow),
+        pytest.param("hang_after_accept_next", True, marks=pytest.mark.slow),
+        pytest.param("html_200_next", False, marks=pytest.mark.slow),
     ],
 )
 def test_a_broken_exchange_is_tried_again_and_ends_in_one_email(

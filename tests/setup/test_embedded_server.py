@@ -165,6 +165,7 @@ def test_a_killed_process_no_longer_counts(folder: Path, guest: Come) -> None:
     assert server_pid(folder) is None
 
 
+@pytest.mark.slow
 def test_a_server_left_behind_by_killed_processes_is_taken_over(folder: Path, guest: Come) -> None:
     killed = guest(folder)
     assert arrived(killed)
@@ -177,6 +178,7 @@ def test_a_server_left_behind_by_killed_processes_is_taken_over(folder: Path, gu
     assert gone(left_behind)
 
 
+@pytest.mark.slow
 def test_three_processes_at_once_make_one_server(place: Path, guest: Come) -> None:
     guests = [guest(place / "postgres") for _ in range(3)]
     assert all(arrived(each) for each in guests)
@@ -201,6 +203,7 @@ def test_coming_while_the_last_one_leaves(folder: Path, guest: Come) -> None:
         leave(coming)
 
 
+@pytest.mark.slow
 def test_a_folder_deleted_under_a_running_server(folder: Path) -> None:
     server = start(folder)
     orphan = server_pid(folder)
@@ -289,6 +292,7 @@ def test_a_suspended_server_is_reported_with_its_number(
         os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_a_forked_child_does_not_stop_its_parents_server(folder: Path) -> None:
     program = """
 import os, sys
