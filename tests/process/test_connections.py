@@ -24,7 +24,7 @@ def waiting(mainland: Organization) -> Delivery:
     ("fault", "accepted"),
     [
         ("drop_before_next", False),
-        ("drop_after_accept_next", True),
+        pytest.param("drop_after_accept_next", True, marks=pytest.mark.slow),
         ("cut_mid_answer_next", True),
         pytest.param("hang_next", False, marks=pytest.mark.slow),
         pytest.param("hang_after_accept_next", True, marks=pytest.mark.slow),

@@ -16,7 +16,15 @@ def waiting(mainland: Organization) -> Delivery:
     return factories.make_delivery(factories.make_invoice(mainland), now=None)
 
 
-@pytest.mark.parametrize("point", ["after-claim", "after-store", "after-accept", "in-settle"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param("after-claim", marks=pytest.mark.slow),
+        pytest.param("after-store", marks=pytest.mark.slow),
+        "after-accept",
+        "in-settle",
+    ],
+)
 def test_a_worker_killed_at_any_point_costs_a_lease_and_no_email(
     fleet: Fleet, waiting: Delivery, worker_that_dies: Dies, point: str
 ) -> None:
