@@ -61,6 +61,7 @@ def test_connections_terminated_between_send_and_settle_cost_nothing(
     assert worker.terminate() == 0
 
 
+@pytest.mark.slow
 def test_a_worker_that_stood_still_past_its_lease_cannot_settle(
     fleet: Fleet, waiting: Delivery
 ) -> None:

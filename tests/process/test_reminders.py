@@ -2,6 +2,8 @@
 
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
+
 from deliveries.models import Delivery
 from invoicehub.rehearsal.fleet import Fleet
 from invoicehub.rehearsal.processes import manage
@@ -17,6 +19,7 @@ def last_run_day() -> date:
     return day
 
 
+@pytest.mark.slow
 def test_two_servers_firing_at_once_record_each_reminder_once_and_it_goes_out_once(
     fleet: Fleet, mainland: Organization
 ) -> None:

@@ -32,6 +32,7 @@ def gone(pid: int, seconds: float = 20) -> bool:
     return not processes.lives(pid)
 
 
+@pytest.mark.slow
 def test_a_new_folder_becomes_a_durable_server_for_200_connections(place: Path) -> None:
     server = start(place / "postgres")
     assert str(ask(server, "SHOW server_version")).startswith("18.")
@@ -41,6 +42,7 @@ def test_a_new_folder_becomes_a_durable_server_for_200_connections(place: Path) 
     server.stop()
 
 
+@pytest.mark.slow
 def test_data_survives_a_stop_and_the_socket_is_not_on_the_network(folder: Path) -> None:
     server = start(folder)
     server.create_database("shop")
@@ -72,6 +74,7 @@ def test_a_server_killed_with_sigkill_answers_again_with_its_data(folder: Path) 
         assert ask(server, "SELECT number FROM kept") == 7
 
 
+@pytest.mark.slow
 def test_a_connection_of_a_killed_server_does_not_keep_the_next_one_away(folder: Path) -> None:
     server = start(folder)
     open_connection = psycopg.connect(server.url("postgres"))
@@ -83,6 +86,7 @@ def test_a_connection_of_a_killed_server_does_not_keep_the_next_one_away(folder:
     open_connection.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_waits_for_its_clients_to_leave_is_not_waited_for(folder: Path) -> None:
     server = start(folder)
     staying = psycopg.connect(server.url("postgres"))
@@ -132,6 +136,7 @@ def test_a_pid_file_cut_short_or_odd(folder: Path, text: str) -> None:
     assert ask(start(folder), "SELECT 1") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_text("")])
 def test_a_running_server_whose_pid_file_is_spoilt_is_replaced(
     folder: Path, harm: Callable[[Path], object]
@@ -155,6 +160,7 @@ def test_the_last_process_to_leave_stops_the_server(folder: Path, guest: Come) -
     assert server_pid(folder) is None
 
 
+@pytest.mark.slow
 def test_a_killed_process_no_longer_counts(folder: Path, guest: Come) -> None:
     killed, last = guest(folder), guest(folder)
     assert arrived(killed)
@@ -243,6 +249,7 @@ def test_data_of_another_major_version_is_refused_with_advice(place: Path) -> No
         start(place)
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_itself_a_cluster_is_refused(place: Path) -> None:
     (place / "PG_VERSION").write_text("18\n")
     with pytest.raises(ImproperlyConfigured, match="is itself a PostgreSQL data folder"):
@@ -257,6 +264,7 @@ def test_somebody_elses_files_are_never_deleted(place: Path) -> None:
     assert (place / "data" / "thesis.txt").read_text() == "all of it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a b, 'c' \"d\" $e", "x" * 120, "Łódź"])
 def test_folders_with_odd_and_with_long_names(place: Path, template: Path, name: str) -> None:
     shutil.copytree(template, place / name)
@@ -370,6 +378,7 @@ def test_an_odd_environment_neither_bends_it_nor_shows(folder: Path) -> None:
     assert server_pid(folder) is None
 
 
+@pytest.mark.slow
 def test_without_the_package_a_sentence_says_what_to_do(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
