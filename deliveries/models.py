@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -198,6 +199,14 @@ class Delivery(models.Model):
         return f"{self.kind} {self.reference} ({self.status})"
 
 
+class DeadLetter(Delivery):
+    """A delivery that waits for a person: the same rows, as support's list of what to do."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+
+
 class UnfollowedDelivery(models.Model):
     """A final delivery that its invoice could not follow yet; it is tried again. Mostly none.
 
@@ -230,6 +239,7 @@ class DeliveryEvent(models.Model):
         RELEASED = "released", "Put back"
         REPLAYED = "replayed", "Replayed"
         CANCELLED = "cancelled", "Cancelled"
+        CORRECTED = "corrected", "Corrected"
 
     delivery = models.ForeignKey(
         Delivery, on_delete=models.PROTECT, db_index=False, related_name="events"
@@ -257,6 +267,9 @@ class DeliveryEvent(models.Model):
             models.Index("delivery", "id", name="event_by_delivery"),
             # Support's search: by a later click's request id.
             models.Index("correlation_id", name="event_by_correlation_id"),
+            # Admin's start page: what happened in the last day. Events are appended in order of
+            # time, so a few kilobytes of block ranges do.
+            BrinIndex(fields=["at"], name="event_by_time", pages_per_range=32, autosummarize=True),
         ]
 
     def __str__(self) -> str:
@@ -319,6 +332,7 @@ class Lane(models.Model):
     next_probe_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        permissions = [("steer_lane", "Can pause and resume lanes")]
         constraints = [
             models.CheckConstraint(name="lane_limit_positive", condition=Q(limit__gt=0)),
             models.CheckConstraint(
@@ -334,6 +348,40 @@ class Lane(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LaneEvent(models.Model):
+    """A lane was paused or resumed: by whom, until when and why. Append only."""
+
+    class Type(models.TextChoices):
+        PAUSED = "paused", "Paused"
+        RESUMED = "resumed", "Resumed"
+
+    lane = models.ForeignKey(Lane, on_delete=models.PROTECT, db_index=False, related_name="events")
+    at = models.DateTimeField(db_default=Now())
+    type = models.CharField(max_length=30, choices=Type)
+    until = models.DateTimeField(null=True, blank=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="+",
+        help_text="Empty where a worker did it, because of what the provider answered.",
+    )
+    correlation_id = models.CharField(max_length=64)
+    reason = models.TextField()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            # Admin: a lane's history, newest first; and what a further pause would repeat.
+            models.Index("lane", "id", name="lane_event_by_lane"),
+        ]
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class Flow(models.Model):

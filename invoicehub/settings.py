@@ -32,7 +32,7 @@ INSTALLED_APPS = [
     "invoices",
     "deliveries",
     "invoicehub",
-    "django.contrib.admin",
+    "invoicehub.admin_site.SupportAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from itertools import islice
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils import timezone
 
@@ -21,24 +21,17 @@ class _Login:
     organization: str = ""
     role: str = ""
     staff: bool = False
-    permissions: tuple[str, ...] = ()
+    # A group of the admin, made by migration.
+    group: str = ""
     superuser: bool = False
 
-
-SUPPORT = (
-    *("view_delivery", "view_deliveryevent", "view_message", "replay_delivery", "cancel_delivery"),
-    *("view_organization", "view_invoice", "view_invoiceline", "change_invoice"),
-    *("add_invoiceline", "change_invoiceline", "delete_invoiceline"),
-    *("view_customer", "change_customer"),
-)
-OPERATIONS = ("view_lane", "view_workerpresence", "view_delivery", "view_deliveryevent")
 
 LOGINS = (
     _Login(username="finance", organization="mainland-supplies", role=Member.Role.OWNER),
     _Login(username="viewer", organization="mainland-supplies", role=Member.Role.VIEWER),
     _Login(username="outsider", organization="nordlicht", role=Member.Role.OWNER),
-    _Login(username="support", staff=True, permissions=SUPPORT),
-    _Login(username="operations", staff=True, permissions=OPERATIONS),
+    _Login(username="support", staff=True, group="Support"),
+    _Login(username="operations", staff=True, group="Operations"),
     _Login(username="admin", staff=True, superuser=True),
 )
 
@@ -143,11 +136,7 @@ def _user(login: _Login, password: str) -> None:
     if created or not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])
-    user.user_permissions.set(
-        Permission.objects.filter(
-            codename__in=login.permissions, content_type__app_label__in=["deliveries", "invoices"]
-        )
-    )
+    user.groups.set(Group.objects.filter(name=login.group))
     if login.organization:
         Member.objects.get_or_create(
             user=user,

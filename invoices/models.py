@@ -5,10 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex, OpClass
+from django.contrib.postgres.search import SearchVector
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Lower, Now
+from django.db.models.functions import Lower, Now, Upper
 
 from invoices import money, validation
 
@@ -131,6 +133,12 @@ class Customer(models.Model):
         indexes = [
             # Search and import: a customer by address, whatever the case.
             models.Index("organization", Lower("email"), name="customer_by_email"),
+            # Support's search over all organizations: by the beginning of the address, and by
+            # words of the name.
+            models.Index(
+                OpClass(Lower("email"), name="text_pattern_ops"), name="customer_by_email_start"
+            ),
+            GinIndex(SearchVector("name", config="simple"), name="customer_by_words_of_name"),
         ]
 
     def __str__(self) -> str:
@@ -205,6 +213,10 @@ class Invoice(models.Model):
             ),
             # enqueue_reminders: what is unpaid and due, oldest first, page by page.
             models.Index("due_on", "id", name="invoice_overdue", condition=Q(status="sent")),
+            # Support's search over all organizations: by the number's beginning, whatever the case.
+            models.Index(
+                OpClass(Upper("number"), name="text_pattern_ops"), name="invoice_by_number_start"
+            ),
         ]
 
     def __str__(self) -> str:

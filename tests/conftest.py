@@ -51,7 +51,10 @@ def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) 
 
 
 def _empty_the_tables() -> None:
-    made_by_migrations = {"django_migrations", "django_content_type", "auth_permission"}
+    made_by_migrations = {
+        *("django_migrations", "django_content_type"),
+        *("auth_permission", "auth_group", "auth_group_permissions"),
+    }
     tables = set(connection.introspection.django_table_names(only_existing=True))
     with connection.cursor() as cursor:
         # Without foreign keys; and rather an error than a wait for what a test left open.

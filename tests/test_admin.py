@@ -72,7 +72,7 @@ def test_a_replay_puts_a_dead_delivery_back_with_the_actor_named(
 
 def test_a_second_replay_is_harmless(admin: Client, dead: Delivery) -> None:
     replay(admin, dead)
-    assert "1 skipped: it is queued." in replay(admin, dead)
+    assert "1 skipped: already waiting to be sent." in replay(admin, dead)
     assert dead.events.filter(type=DeliveryEvent.Type.REPLAYED).count() == 1
 
 

@@ -5,21 +5,27 @@ transition is one UPDATE filtered by the state and the lease token it expects.
 Lock order: lane, then deliveries by id, then invoices.
 """
 
+from deliveries.ledger.batches import Batch
+from deliveries.ledger.cancelling import cancel, cancel_many
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
+from deliveries.ledger.correcting import note_correction
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready
 from deliveries.ledger.lanes import configure, lock_lane, pause, record_results, resume
-from deliveries.ledger.replaying import Batch, cancel, cancel_many, replay, replay_many
-from deliveries.ledger.requesting import CHANNEL, Requested, request
+from deliveries.ledger.replaying import Case, Prospect, prospects, replay, replay_many
+from deliveries.ledger.requesting import Requested, request
 from deliveries.ledger.requesting_many import Wanted, request_many
 from deliveries.ledger.settling import release, settle, settle_batch
+from deliveries.ledger.waking import CHANNEL
 
 __all__ = [
     "CHANNEL",
     "Batch",
+    "Case",
     "Claim",
     "LeaseTooShort",
+    "Prospect",
     "Requested",
     "Wanted",
     "begin_hand_over",
@@ -31,7 +37,9 @@ __all__ = [
     "follow_up",
     "lag",
     "lock_lane",
+    "note_correction",
     "pause",
+    "prospects",
     "ready",
     "record_results",
     "release",

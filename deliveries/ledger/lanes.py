@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from deliveries.ledger import sql
+from deliveries import correlation
+from deliveries.ledger import sql, waking
 
 logger = logging.getLogger(__name__)
 
@@ -67,41 +68,108 @@ def configure(lane: str, *, limit: int, rate_per_second: float | None) -> None:
         )
 
 
-def pause(lane: str, *, reason: str, for_: timedelta, now: datetime | None = None) -> None:
-    """Stop claims for a while; a pause that already lasts longer stays. One transaction."""
+def pause(
+    lane: str,
+    *,
+    reason: str,
+    for_: timedelta,
+    actor_id: int | None = None,
+    now: datetime | None = None,
+) -> None:
+    """Stop claims for a while, and record it; one transaction.
+
+    A worker's pause (no actor) leaves one alone that already lasts longer. A person's word counts
+    as it is said: it also makes a pause shorter.
+    """
+    reason = sql.storable(reason)[:500] or "No reason was given."
     with transaction.atomic():
         ensure(lane)
-        changed = sql.run(
+        paused = sql.one(
             f"""
             UPDATE deliveries_lane
             SET paused_until = {sql.NOW} + %(for)s, paused_reason = %(reason)s
-            WHERE name = %(lane)s
-              AND (paused_until IS NULL OR paused_until < {sql.NOW} + %(for)s)
+            WHERE name = %(lane)s AND (
+                %(actor)s::bigint IS NOT NULL
+                OR paused_until IS NULL OR paused_until < {sql.NOW} + %(for)s
+            )
+            RETURNING paused_until
             """,
-            {
-                "lane": lane,
-                "reason": sql.storable(reason)[:500] or "No reason was given.",
-                "for": for_,
-                "now": now,
-            },
+            {"lane": lane, "reason": reason, "for": for_, "actor": actor_id, "now": now},
         )
-    if changed:
+        if paused:
+            _record_event(
+                lane, "paused", reason=reason, until=paused.paused_until, actor_id=actor_id, now=now
+            )
+    if paused:
         logger.warning(
             "lane paused",
-            extra={"lane": lane, "reason": reason, "for_seconds": for_.total_seconds()},
+            extra={
+                "lane": lane,
+                "reason": reason,
+                "for_seconds": for_.total_seconds(),
+                "actor": actor_id,
+            },
         )
 
 
-def resume(lane: str) -> bool:
-    """Let claims go on; return whether the lane was paused. One transaction."""
-    return bool(
-        sql.run(
+def resume(
+    lane: str, *, reason: str, actor_id: int | None = None, now: datetime | None = None
+) -> bool:
+    """Let claims go on, and record it; return whether the lane was paused. One transaction."""
+    with transaction.atomic():
+        resumed = sql.run(
             """
             UPDATE deliveries_lane SET paused_until = NULL, paused_reason = ''
             WHERE name = %(lane)s AND paused_until IS NOT NULL
             """,
             {"lane": lane},
         )
+        if resumed:
+            _record_event(lane, "resumed", reason=reason, until=None, actor_id=actor_id, now=now)
+            waking.wake(lane)
+    if resumed:
+        logger.warning("lane resumed", extra={"lane": lane, "reason": reason, "actor": actor_id})
+    return bool(resumed)
+
+
+def _record_event(
+    lane: str,
+    type_: str,
+    *,
+    reason: str,
+    until: datetime | None,
+    actor_id: int | None,
+    now: datetime | None,
+) -> None:
+    """Append to the lane's history.
+
+    A provider that throttles pauses the lane every second: what only repeats a worker's last
+    words, within the hour, is left out.
+    """
+    sql.run(
+        f"""
+        INSERT INTO deliveries_laneevent
+            (lane_id, at, type, until, actor_id, correlation_id, reason)
+        SELECT %(lane)s, {sql.NOW}, %(type)s, %(until)s::timestamptz, %(actor)s::bigint,
+               %(correlation_id)s, %(reason)s
+        WHERE %(actor)s::bigint IS NOT NULL OR NOT EXISTS (
+            SELECT 1 FROM (
+                SELECT type, reason, actor_id, at FROM deliveries_laneevent
+                WHERE lane_id = %(lane)s ORDER BY id DESC LIMIT 1
+            ) last
+            WHERE last.type = %(type)s AND last.reason = %(reason)s AND last.actor_id IS NULL
+              AND last.at > {sql.NOW} - interval '1 hour'
+        )
+        """,
+        {
+            "lane": lane,
+            "type": type_,
+            "until": until,
+            "actor": actor_id,
+            "correlation_id": correlation.current_id(),
+            "reason": sql.storable(reason)[:500] or "No reason was given.",
+            "now": now,
+        },
     )
 
 

@@ -1,28 +1,22 @@
-"""A person puts dead letters back, or takes deliveries out."""
+"""A person puts dead letters back."""
 
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from itertools import groupby
 
 from django.db import transaction
 
 from deliveries import correlation, kinds
 from deliveries.errors import ConfirmationNeeded, UnknownKind, WrongState
-from deliveries.ledger import fairness, hooks, lanes, sql, timeline
-from deliveries.ledger.requesting import CHANNEL, new_idempotency_key
+from deliveries.ledger import fairness, hooks, lanes, sql, timeline, waking
+from deliveries.ledger.batches import MISSING, STATE_WORDS, Batch
+from deliveries.ledger.requesting import new_idempotency_key
 from deliveries.models import Delivery, DeliveryEvent
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Batch:
-    """What became of many: ids done, and the reason for each that was skipped."""
-
-    done: tuple[int, ...]
-    skipped: dict[int, str]
 
 
 def replay(
@@ -52,8 +46,38 @@ def replay(
         raise error(f"Not replayed: {batch.skipped[delivery_id]}.")
 
 
-_MISSING = "it does not exist"
+class Case(Enum):
+    """How a dead letter can be sent again; design section 6."""
+
+    # The provider refused it, or never got it: composed from today's data under a new key.
+    ANEW = "anew"
+    # The provider may have accepted it and still knows the key: the stored message, byte for byte.
+    SAME = "same"
+    # The provider may have accepted it, and has forgotten the key: only a person can tell.
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prospect:
+    """What a replay would do to one delivery: a case, or the reason why it would be skipped."""
+
+    delivery_id: int
+    case: Case | None
+    why_not: str = ""
+    # Until when the provider knows the key, for `Case.SAME`.
+    key_known_until: datetime | None = None
+
+
 _UNCONFIRMED = "the customer may have it already, which must be confirmed"
+
+
+def prospects(
+    delivery_ids: Iterable[int], *, key_lifetime: timedelta, now: datetime | None = None
+) -> list[Prospect]:
+    """Tell what a replay would do to each, by id; locks and writes nothing."""
+    ids = sorted(set(delivery_ids))
+    rows = sql.rows(_ROWS, _about(ids, key_lifetime, now))
+    return [_prospect(row) for row in rows] + _missing(ids, rows)
 
 
 def replay_many(
@@ -63,6 +87,7 @@ def replay_many(
     reason: str,
     key_lifetime: timedelta,
     confirmed: bool = False,
+    died_by: datetime | None = None,
     now: datetime | None = None,
 ) -> Batch:
     """Put dead letters back, each as a transition of the same row; one transaction.
@@ -70,32 +95,57 @@ def replay_many(
     If the last outcome was a known refusal, it is composed anew under a new key. If the provider
     may have accepted it and still knows the key, the stored message goes again under the same
     key. If the key has expired, only `confirmed` sends again, under a new key.
+    `died_by` is when the person looked: what has been replayed and died again since is skipped,
+    so that a second click on the same page does not confirm what nobody has seen.
     """
     ids = sorted(set(delivery_ids))
     with transaction.atomic():
         for lane in _lanes(ids):
             lanes.ensure(lane)
-        rows = sql.rows(
-            f"""
-            SELECT id, status, kind, lane, organization_id, correlation_id, reference,
-                   idempotency_key, handed_over_at IS NOT NULL AS may_have_accepted,
-                   handed_over_at + %(key_lifetime)s <= {sql.NOW} AS key_expired
-            FROM deliveries_delivery WHERE id = ANY(%(ids)s)
-            ORDER BY id FOR NO KEY UPDATE
-            """,
-            {"ids": ids, "key_lifetime": key_lifetime, "now": now},
-        )
-        skipped = dict.fromkeys(set(ids) - {row.id for row in rows}, _MISSING)
+        rows = sql.rows(f"{_ROWS} FOR NO KEY UPDATE", _about(ids, key_lifetime, now))
+        skipped = {missing.delivery_id: missing.why_not for missing in _missing(ids, rows)}
         wanted = []
         for row in rows:
-            if row.status != Delivery.Status.DEAD:
-                skipped[row.id] = f"it is {row.status}"
-            elif row.key_expired and not confirmed:
+            prospect = _prospect(row)
+            if prospect.case is None:
+                skipped[row.id] = prospect.why_not
+            elif died_by is not None and row.finished_at > died_by:
+                skipped[row.id] = "replayed meanwhile, and not sent again: look at it anew"
+            elif prospect.case is Case.UNKNOWN and not confirmed:
                 skipped[row.id] = _UNCONFIRMED
             else:
                 wanted.append(row)
         _put_back(wanted, actor_id, reason, confirmed, now)
     return Batch(done=tuple(row.id for row in wanted), skipped=skipped)
+
+
+_ROWS = f"""
+    SELECT id, status, kind, lane, organization_id, correlation_id, reference, idempotency_key,
+           finished_at, handed_over_at IS NOT NULL AS may_have_accepted,
+           handed_over_at + %(key_lifetime)s <= {sql.NOW} AS key_expired,
+           handed_over_at + %(key_lifetime)s AS key_known_until
+    FROM deliveries_delivery WHERE id = ANY(%(ids)s) ORDER BY id
+"""
+
+
+def _about(ids: list[int], key_lifetime: timedelta, now: datetime | None) -> dict[str, object]:
+    return {"ids": ids, "key_lifetime": key_lifetime, "now": now}
+
+
+def _prospect(row: sql.Row) -> Prospect:
+    if row.status != Delivery.Status.DEAD:
+        why_not = STATE_WORDS[Delivery.Status(row.status)]
+        return Prospect(delivery_id=row.id, case=None, why_not=why_not)
+    if not row.may_have_accepted:
+        return Prospect(delivery_id=row.id, case=Case.ANEW)
+    if row.key_expired:
+        return Prospect(delivery_id=row.id, case=Case.UNKNOWN)
+    return Prospect(delivery_id=row.id, case=Case.SAME, key_known_until=row.key_known_until)
+
+
+def _missing(ids: list[int], rows: Sequence[sql.Row]) -> list[Prospect]:
+    missing = sorted(set(ids) - {row.id for row in rows})
+    return [Prospect(delivery_id=id_, case=None, why_not=MISSING) for id_ in missing]
 
 
 def _put_back(
@@ -127,7 +177,11 @@ def _put_back(
                 sentence=f"Put back to be sent again: {reason}",
                 actor_id=actor_id,
                 correlation_id=correlation_id,
-                details={"same_message": row.id in same_key, "confirmed": confirmed},
+                details={
+                    "same_message": row.id in same_key,
+                    "confirmed": confirmed,
+                    "batch_of": len(rows),
+                },
             )
             for row in rows
         ],
@@ -136,7 +190,7 @@ def _put_back(
     hooks.replayed([row.id for row in rows])
     _join_queue(rows, same_key)
     for lane in sorted({row.lane for row in rows}):
-        sql.rows("SELECT pg_notify(%(channel)s, %(lane)s)", {"channel": CHANNEL, "lane": lane})
+        waking.wake(lane)
     logger.info("deliveries replayed", extra={"count": len(rows), "actor": actor_id})
 
 
@@ -162,63 +216,6 @@ def _join_queue(rows: Sequence[sql.Row], same_key: set[int]) -> None:
                 row.idempotency_key if row.id in same_key else new_idempotency_key() for row in rows
             ],
         },
-    )
-
-
-def cancel(
-    delivery_id: int, *, actor_id: int | None, why: str, now: datetime | None = None
-) -> None:
-    """Take one waiting or dead delivery out for good; one transaction. Raise `WrongState`."""
-    batch = cancel_many([delivery_id], actor_id=actor_id, why=why, now=now)
-    if delivery_id in batch.skipped:
-        raise WrongState(f"Not cancelled: {batch.skipped[delivery_id]}.")
-
-
-def cancel_many(
-    delivery_ids: Iterable[int],
-    *,
-    actor_id: int | None,
-    why: str,
-    now: datetime | None = None,
-) -> Batch:
-    """Take waiting or dead deliveries out for good; one transaction. Running ones are skipped."""
-    ids = sorted(set(delivery_ids))
-    with transaction.atomic():
-        found = sql.rows(
-            "SELECT id, status FROM deliveries_delivery WHERE id = ANY(%(ids)s) "
-            "ORDER BY id FOR NO KEY UPDATE",
-            {"ids": ids},
-        )
-        cancelled = sql.rows(
-            f"""
-            UPDATE deliveries_delivery
-            SET status = 'cancelled', finished_at = {sql.NOW}, next_attempt_at = NULL,
-                dead_reason = '', last_error = %(why)s
-            WHERE id = ANY(%(ids)s) AND status IN ('queued', 'retrying', 'dead')
-            RETURNING id
-            """,
-            {"ids": ids, "why": sql.storable(why), "now": now},
-        )
-        done = sorted(row.id for row in cancelled)
-        correlation_id = correlation.current_id()
-        timeline.record(
-            [
-                timeline.Event(
-                    delivery_id=delivery_id,
-                    type=DeliveryEvent.Type.CANCELLED,
-                    sentence=why,
-                    actor_id=actor_id,
-                    correlation_id=correlation_id,
-                )
-                for delivery_id in done
-            ],
-            now=now,
-        )
-        hooks.settled(done)
-    states = {row.id: f"it is {row.status}" for row in found}
-    return Batch(
-        done=tuple(done),
-        skipped={missed: states.get(missed, _MISSING) for missed in set(ids) - set(done)},
     )
 
 

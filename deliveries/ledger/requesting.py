@@ -9,13 +9,10 @@ from django.db import connection, models, transaction
 
 from deliveries import correlation
 from deliveries.kinds import Kind
-from deliveries.ledger import fairness, lanes, sql, timeline
+from deliveries.ledger import fairness, lanes, sql, timeline, waking
 from deliveries.models import Delivery, DeliveryEvent
 
 logger = logging.getLogger(__name__)
-
-# Workers LISTEN here; the payload is the lane.
-CHANNEL = "deliveries_ready"
 
 
 class Requested(NamedTuple):
@@ -68,7 +65,7 @@ def request(
         ],
         now=now,
     )
-    sql.rows("SELECT pg_notify(%(channel)s, %(lane)s)", {"channel": CHANNEL, "lane": kind.lane})
+    waking.wake(kind.lane)
     logger.info("delivery requested", extra=log_fields(delivery))
     return Requested(delivery, True)
 

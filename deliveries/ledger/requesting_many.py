@@ -9,8 +9,7 @@ from django.db import transaction
 
 from deliveries import correlation
 from deliveries.kinds import Kind
-from deliveries.ledger import lanes, sql
-from deliveries.ledger.requesting import CHANNEL
+from deliveries.ledger import lanes, sql, waking
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +57,7 @@ def request_many(
             },
         ).made
         if made:
-            sql.rows(
-                "SELECT pg_notify(%(channel)s, %(lane)s)",
-                {"channel": CHANNEL, "lane": kind.lane},
-            )
+            waking.wake(kind.lane)
     logger.info(
         "deliveries requested", extra={"kind": kind.name, "wanted": len(wanted), "made": made}
     )

@@ -222,7 +222,7 @@ def test_a_paused_lane_is_said_with_its_reason_until_it_is_over(
     now = timezone.now()
     ledger.pause("email", reason="The provider’s quota is used up.", for_=timedelta(hours=1))
     assert "E-mail is paused: The provider’s quota is used up." in text(as_owner.get("/invoices"))
-    ledger.resume("email")
+    ledger.resume("email", reason="The key is right again.")
     ledger.pause("email", reason="over", for_=timedelta(seconds=1), now=now - timedelta(hours=1))
     assert "E-mail is paused" not in text(as_owner.get("/invoices"))
 

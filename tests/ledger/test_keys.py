@@ -79,7 +79,11 @@ def test_a_replay_knows_which_case_it_is(
     assert (after.idempotency_key == delivery.idempotency_key) is same
     assert after.handed_over_at == (at(0) if same else None)
     assert Message.objects.filter(idempotency_key=after.idempotency_key).exists() is same
-    assert last_event(delivery).details == {"same_message": same, "confirmed": confirmed}
+    assert last_event(delivery).details == {
+        "same_message": same,
+        "confirmed": confirmed,
+        "batch_of": 1,
+    }
 
 
 @pytest.mark.parametrize("outcome", [UNANSWERED, UNKNOWN])

@@ -221,7 +221,7 @@ def test_a_pause_that_is_over_gives_way_to_a_new_one(db: None) -> None:
 def test_a_resumed_lane_goes_on_at_once(organization: Organization) -> None:
     make_deliveries(organization, 1)
     pause(3600)
-    assert ledger.resume("email")
+    assert ledger.resume("email", reason="The key is right again.")
     assert (lane().paused_until, lane().paused_reason) == (None, "")
     assert len(claim(now=at(1))) == 1
 
@@ -229,8 +229,8 @@ def test_a_resumed_lane_goes_on_at_once(organization: Organization) -> None:
 def test_resuming_what_is_not_paused_changes_nothing(organization: Organization) -> None:
     make_deliveries(organization, 1)
     before = Lane.objects.values().get()
-    assert not ledger.resume("email")
-    assert not ledger.resume("webhooks")
+    assert not ledger.resume("email", reason="The key is right again.")
+    assert not ledger.resume("webhooks", reason="It works.")
     assert Lane.objects.values().get() == before
 
 

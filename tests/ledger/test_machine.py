@@ -249,7 +249,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def pause_or_resume(self) -> None:
         if self.model.is_paused():
-            assert ledger.resume("email")
+            assert ledger.resume("email", reason="The key is right again.")
             self.model.paused_until = None
             return
         length = timedelta(seconds=30)

@@ -44,7 +44,7 @@ def test_two_replays_at_once_put_it_back_once(
     waiting = second.start(replay, delivery, support.pk, now=at(60))
     second.wait_until_blocked()
     first.commit()
-    with pytest.raises(WrongState, match="it is queued"):
+    with pytest.raises(WrongState, match="already waiting"):
         result(waiting)
     assert events(delivery).count(Type.REPLAYED) == 1
 
@@ -56,7 +56,7 @@ def test_what_is_being_claimed_is_not_cancelled(program: Programs, delivery: Del
     waiting = person.start(ledger.cancel, delivery.pk, actor_id=None, why="sent by post")
     person.wait_until_blocked()
     worker.commit()
-    with pytest.raises(WrongState, match="it is running"):
+    with pytest.raises(WrongState, match="already running"):
         result(waiting)
 
 

@@ -45,7 +45,7 @@ def test_a_429_pauses_the_lane_and_costs_no_attempt(
     put_back = now(first)
     assert (put_back.status, put_back.attempts, put_back.claims) == ("queued", 0, 0)
     assert put_back.handed_over_at is None
-    ledger.resume("email")
+    ledger.resume("email", reason="The key is right again.")
     eventually(lambda: is_sent(first) and is_sent(second))
     assert (now(first).attempts, now(second).attempts) == (1, 1)
     assert events(first) == [T.REQUESTED, T.RELEASED, T.SENT]

@@ -5,26 +5,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from deliveries import ledger
-from deliveries.models import Delivery, DeliveryEvent, Lane, Message, WorkerPresence
+from deliveries.admin.readonly import ReadOnlyAdmin
+from deliveries.models import Delivery, DeliveryEvent
 from deliveries.policy import Policy
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Nothing here is added, edited or deleted by hand, by superusers neither."""
-
-    show_full_result_count = False
-    list_max_show_all = 100
-    list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
 
 EVENT_COLUMNS = ("at", "type", "sentence", "attempt", "worker", "actor", "correlation_id")
 
@@ -82,23 +65,3 @@ class DeliveryAdmin(ReadOnlyAdmin):
         for why in sorted(set(batch.skipped.values())):
             count = sum(reason == why for reason in batch.skipped.values())
             self.message_user(request, f"{count} skipped: {why}.", messages.WARNING)
-
-
-@admin.register(Message)
-class MessageAdmin(ReadOnlyAdmin):
-    list_display = ["subject", "to", "delivery", "created_at"]
-    list_select_related = ["delivery"]
-    ordering = ["-id"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
-        return super().get_queryset(request).defer("attachments")
-
-
-@admin.register(Lane)
-class LaneAdmin(ReadOnlyAdmin):
-    list_display = ["name", "limit", "rate_per_second", "paused_until", "paused_reason"]
-
-
-@admin.register(WorkerPresence)
-class WorkerPresenceAdmin(ReadOnlyAdmin):
-    list_display = ["name", "host", "pid", "version", "threads", "in_flight", "last_seen_at"]

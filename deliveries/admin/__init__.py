@@ -1,0 +1,5 @@
+"""Support's and operations' pages: the ledger to look at, its dead letters to replay."""
+
+from deliveries.admin import deliveries, lanes, messages
+
+__all__ = ["deliveries", "lanes", "messages"]

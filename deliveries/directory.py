@@ -1,0 +1,48 @@
+"""What support must know of the invoice behind a delivery, told by the app that knows invoices."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One invoice as the directory lists it. Addresses of pages are empty where there is none."""
+
+    invoice_id: int
+    number: str
+    # In a word, as finance staff see it: "Sent", "Not sent", "Paid".
+    state: str
+    organization: str
+    # An IANA name; UTC where the organization's own is unknown.
+    time_zone: str
+    customer: str
+    address: str
+    invoice_url: str = ""
+    customer_url: str = ""
+
+
+class Directory(Protocol):
+    def find(self, term: str, *, limit: int) -> Sequence[int]:
+        """Return the ids of invoices that the term may mean, the likeliest first, then the newest.
+
+        The term is what a customer or a colleague says: a number or its beginning, words of a
+        customer's name, an address or its beginning.
+        """
+
+    def entries(self, invoice_ids: Collection[int]) -> dict[int, Entry]:
+        """Return the entry of each invoice that exists, by id."""
+
+
+_registered: list[Directory] = []
+
+
+def register(directory: Directory) -> None:
+    """Take this directory from now on."""
+    _registered[:] = [directory]
+
+
+def current() -> Directory:
+    if not _registered:
+        raise LookupError("No directory of invoices is registered: see deliveries.directory.")
+    return _registered[0]

@@ -1,0 +1,76 @@
+"""Invoices as support looks them up, over all organizations."""
+
+from collections.abc import Collection
+
+from django.contrib.postgres.search import SearchQuery, SearchVector
+from django.db.models import QuerySet
+from django.db.models.functions import Lower, Upper
+from django.urls import reverse
+
+from deliveries.directory import Entry
+from invoices.models import Customer, Invoice
+from invoices.validation import is_known_zone
+
+# So many customers of one name are looked through; who means one of more says more of the name.
+MOST_CUSTOMERS = 50
+
+
+class InvoiceDirectory:
+    def find(self, term: str, *, limit: int) -> list[int]:
+        """Return invoices by number, else by its beginning, else by customer; newest first."""
+        term = term.strip()
+        if not term:
+            return []
+        number = term.upper()
+        invoices = Invoice.objects.annotate(number_upper=Upper("number")).order_by("-id")
+        for found in (
+            invoices.filter(number_upper=number),
+            invoices.filter(number_upper__startswith=number),
+            Invoice.objects.filter(customer__in=_customers(term)).order_by("-id"),
+        ):
+            ids = list(found.values_list("pk", flat=True)[:limit])
+            if ids:
+                return ids
+        return []
+
+    def entries(self, invoice_ids: Collection[int]) -> dict[int, Entry]:
+        """Return entries, with links into the admin; one query."""
+        invoices = Invoice.objects.filter(pk__in=invoice_ids).select_related(
+            "customer", "organization"
+        )
+        return {invoice.pk: _entry(invoice) for invoice in invoices}
+
+
+def _customers(term: str) -> list[int]:
+    customers = Customer.objects.annotate(
+        email_lower=Lower("email"), words=SearchVector("name", config="simple")
+    )
+    by_address = _ids(customers.filter(email_lower__startswith=term.lower()))
+    return by_address or _ids(customers.filter(words=_words(term)))
+
+
+def _words(term: str) -> SearchQuery:
+    """Every word must begin one of the name's."""
+    words = ["".join(c for c in word if c.isalnum() or c in "-.") for word in term.split()]
+    lexemes = [f"'{word}':*" for word in words if word]
+    return SearchQuery(" & ".join(lexemes), search_type="raw", config="simple")
+
+
+def _ids(customers: QuerySet[Customer]) -> list[int]:
+    return list(customers.order_by("-id").values_list("pk", flat=True)[:MOST_CUSTOMERS])
+
+
+def _entry(invoice: Invoice) -> Entry:
+    customer, organization = invoice.customer, invoice.organization
+    zone = organization.time_zone
+    return Entry(
+        invoice_id=invoice.pk,
+        number=invoice.number,
+        state=invoice.get_status_display(),
+        organization=organization.name,
+        time_zone=zone if is_known_zone(zone) else "UTC",
+        customer=customer.name,
+        address=customer.email,
+        invoice_url=reverse("admin:invoices_invoice_change", args=[invoice.pk]),
+        customer_url=reverse("admin:invoices_customer_change", args=[customer.pk]),
+    )
