@@ -44,6 +44,10 @@ def get(name: str) -> Kind:
         raise UnknownKind(f"This version does not know deliveries of kind {name!r}.") from None
 
 
+def names() -> list[str]:
+    return sorted(_kinds)
+
+
 def known(lane: str) -> list[str]:
     """Return the names of the kinds that go by that lane."""
     return [kind.name for kind in _kinds.values() if kind.lane == lane]

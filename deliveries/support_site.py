@@ -18,7 +18,7 @@ class SupportSite(admin.AdminSite):
     site_title = "InvoiceHub support"
     index_title = "Right now"
 
-    def get_urls(self) -> list[URLPattern | URLResolver]:  # type: ignore[override]
+    def get_urls(self) -> list[URLPattern | URLResolver]:
         own = [path("trace/", self.admin_view(self.trace), name="trace")]
         return [*own, *super().get_urls()]
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from invoices import money
+from invoices import corrections, money
 from invoices.models import ApiToken, Customer, Invoice, InvoiceLine, Member, Organization
 
 
@@ -31,6 +31,11 @@ class CustomerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["name", "email"]
     autocomplete_fields = ["organization"]
     readonly_fields = ["created_at"]
+
+    def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change:
+            corrections.customer_corrected(obj, form.changed_data, user_id=request.user.pk or 0)
 
 
 @admin.register(ApiToken)
@@ -83,3 +88,5 @@ class InvoiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if lines:
             form.instance.amount_minor = money.totals(lines).gross_minor or None
             form.instance.save(update_fields=["amount_minor"])
+        if form.has_changed() or any(formset.has_changed() for formset in formsets):
+            corrections.invoice_corrected(form.instance, user_id=request.user.pk or 0)

@@ -1,67 +1,210 @@
-"""The ledger in the admin: to look at, and to replay what died."""
+"""The ledger in the admin: each delivery with its story, and the dead letters to work through."""
 
-from django.contrib import admin, messages
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.timesince import timesince
 
-from deliveries import ledger
+from deliveries import advice, directory, tracing
+from deliveries.admin import acting
+from deliveries.admin.filters import AgeFilter, KindFilter, OrganizationFilter, ReasonFilter
 from deliveries.admin.readonly import ReadOnlyAdmin
-from deliveries.models import Delivery, DeliveryEvent
-from deliveries.policy import Policy
+from deliveries.models import DeadLetter, Delivery, Message
 
-EVENT_COLUMNS = ("at", "type", "sentence", "attempt", "worker", "actor", "correlation_id")
+TONES = {
+    Delivery.Status.QUEUED: "busy",
+    Delivery.Status.RUNNING: "busy",
+    Delivery.Status.RETRYING: "wait",
+    Delivery.Status.SENT: "good",
+    Delivery.Status.DEAD: "bad",
+    Delivery.Status.CANCELLED: "quiet",
+}
 
 
-class EventInline(admin.TabularInline):  # type: ignore[type-arg]
-    model = DeliveryEvent
-    fields = readonly_fields = EVENT_COLUMNS
-    ordering = ["id"]
-    extra = 0
-    can_delete = False
-    verbose_name_plural = "timeline"
+class DeliveryListAdmin(ReadOnlyAdmin):
+    """What the list of all deliveries and that of the dead letters share."""
 
-    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
+    list_select_related = ["organization"]
+    search_fields = ["reference"]
+    search_help_text = (
+        "An invoice's number, a customer's name or address, or any id: of a request or an action, "
+        "of the provider, a key."
+    )
+    actions = ["replay", "cancel"]
 
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("deliveries.view_delivery")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[DeliveryEvent]:
-        return super().get_queryset(request).select_related("actor")
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_replay_permission(self, request: HttpRequest) -> bool:
+        return acting.REPLAY.allowed(request)
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return acting.CANCEL.allowed(request)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if not search_term.strip():
+            return queryset, False
+        return queryset.filter(pk__in=tracing.meant_by(search_term).values("pk")), False
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Read what the page's invoices are in one query."""
+        changes = super().get_changelist_instance(request)
+        entries = directory.current().entries({row.invoice_id for row in changes.result_list})
+        for row in changes.result_list:
+            row.entry = entries.get(row.invoice_id)
+        return changes
+
+    @admin.display(description="invoice")
+    def number(self, delivery: Delivery) -> str:
+        address = reverse("admin:deliveries_delivery_change", args=[delivery.pk])
+        return format_html('<a class="nowrap" href="{}">{}</a>', address, delivery.reference)
+
+    @admin.display(description="customer")
+    def customer(self, delivery: Any) -> str:
+        return delivery.entry.customer if delivery.entry else ""
+
+    @admin.display(description="what happened")
+    def what_happened(self, delivery: Delivery) -> str:
+        return _shortened(advice.what_happened(delivery))
+
+    @admin.action(description="Replay: send again what is dead …", permissions=["replay"])
+    def replay(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
+        return self._ask(request, acting.REPLAY, queryset)
+
+    @admin.action(description="Cancel: take out for good …", permissions=["cancel"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
+        return self._ask(request, acting.CANCEL, queryset)
+
+    def _ask(
+        self, request: HttpRequest, act: acting.Act, chosen: QuerySet[Delivery]
+    ) -> HttpResponse | None:
+        back = f"{self.opts.model_name}?{request.GET.urlencode()}"
+        return acting.ask(self, request, act, chosen, back=back)
+
+
+@admin.register(DeadLetter)
+class DeadLetterAdmin(DeliveryListAdmin):
+    """What waits for a person, newest first: what happened, and what to do about it."""
+
+    list_display = ["number", "customer", "told", "what_to_do", "organization", "kind", "age"]
+    list_display_links = None
+    list_filter = [ReasonFilter, AgeFilter, KindFilter, OrganizationFilter]
+    ordering = ["-finished_at"]
+    sortable_by = ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(status=Delivery.Status.DEAD)
+
+    @admin.display(description="what happened")
+    def told(self, delivery: Delivery) -> str:
+        return format_html(
+            '<span class="pill pill-{}">{}</span><br>{}',
+            "wait" if delivery.dead_reason == Delivery.DeadReason.OUTCOME_UNKNOWN else "bad",
+            delivery.get_dead_reason_display(),
+            _shortened(delivery.last_error),
+        )
+
+    @admin.display(description="what to do")
+    def what_to_do(self, delivery: Delivery) -> str:
+        return advice.what_to_do(delivery)
+
+    @admin.display(description="dead since")
+    def age(self, delivery: Delivery) -> str:
+        return format_html(
+            '<span class="nowrap" title="{} UTC">{}</span>',
+            f"{delivery.finished_at:%Y-%m-%d %H:%M:%S}",
+            timesince(delivery.finished_at, depth=1) if delivery.finished_at else "",
+        )
+
+    def change_view(self, request: HttpRequest, object_id: str, *_: Any, **__: Any) -> HttpResponse:
+        return acting.to_delivery(object_id)
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnlyAdmin):
-    list_display = [
-        "reference",
-        "kind",
-        "organization",
-        "status",
-        "dead_reason",
-        "attempts",
-        "last_error",
-        "created_at",
-        "finished_at",
-    ]
-    list_filter = ["status", "dead_reason", "kind"]
-    list_select_related = ["organization"]
-    search_fields = ["reference", "dedupe_key", "correlation_id", "provider_message_id"]
+class DeliveryAdmin(DeliveryListAdmin):
+    list_display = ["number", "kind", "customer", "organization", "state", "what_happened", "asked"]
+    list_display_links = None
+    list_filter = ["status", KindFilter]
     ordering = ["-id"]
-    inlines = [EventInline]
-    actions = ["replay"]
+    sortable_by = ()
 
-    def has_replay_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("deliveries.replay_delivery")
-
-    @admin.action(description="Replay: put dead deliveries back", permissions=["replay"])
-    def replay(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
-        batch = ledger.replay_many(
-            queryset.values_list("pk", flat=True),
-            actor_id=request.user.pk or 0,
-            reason="replayed in the admin",
-            key_lifetime=Policy.from_settings().key_lifetime,
+    @admin.display(description="state")
+    def state(self, delivery: Delivery) -> str:
+        return format_html(
+            '<span class="pill pill-{}">{}</span>',
+            TONES[Delivery.Status(delivery.status)],
+            delivery.get_status_display(),
         )
-        self.message_user(request, f"{len(batch.done)} replayed.", messages.SUCCESS)
-        for why in sorted(set(batch.skipped.values())):
-            count = sum(reason == why for reason in batch.skipped.values())
-            self.message_user(request, f"{count} skipped: {why}.", messages.WARNING)
+
+    @admin.display(description="requested")
+    def asked(self, delivery: Delivery) -> str:
+        moment = f"{delivery.created_at:%Y-%m-%d %H:%M} UTC"
+        return format_html('<span class="nowrap">{}</span>', moment)
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path(
+                f"{act.name}/",
+                self.admin_site.admin_view(acting.view_of_many(self, act)),
+                name=f"deliveries_delivery_{act.name}",
+            )
+            for act in acting.ACTS
+        ] + [
+            path(
+                f"<int:delivery_id>/{act.name}/",
+                self.admin_site.admin_view(acting.view_of_one(self, act)),
+                name=f"deliveries_delivery_{act.name}_one",
+            )
+            for act in acting.ACTS
+        ]
+        return [*own, *super().get_urls()]
+
+    def change_view(self, request: HttpRequest, object_id: str, *_: Any, **__: Any) -> HttpResponse:
+        """Tell one delivery's whole story; nothing here can be changed but by its buttons."""
+        if not self.has_view_permission(request) or request.method not in {"GET", "HEAD"}:
+            raise PermissionDenied
+        delivery = _delivery_or_404(object_id)
+        [trace] = tracing.traces([delivery.invoice_id])
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": f"{delivery.kind.capitalize()} {delivery.reference}",
+            "delivery": delivery,
+            "entry": trace.entry,
+            "steps": [step for step in trace.steps if step.delivery.pk == delivery.pk],
+            "others": [other for other in trace.deliveries if other.pk != delivery.pk],
+            "tone": TONES[Delivery.Status(delivery.status)],
+            "what_happened": advice.what_happened(delivery),
+            "what_to_do": advice.what_to_do(delivery),
+            "acts": [act for act in acting.ACTS if act.offered(request, delivery)],
+            "stored": Message.objects.filter(delivery=delivery)
+            .order_by("-id")
+            .only("pk", "subject", "created_at", "idempotency_key"),
+        }
+        return TemplateResponse(request, "support/delivery.html", context)
+
+
+def _delivery_or_404(object_id: str) -> Delivery:
+    if not (object_id.isascii() and object_id.isdigit() and len(object_id) < 19):
+        raise Http404
+    found = Delivery.objects.select_related("organization", "requested_by").filter(pk=object_id)
+    delivery = found.first()
+    if delivery is None:
+        raise Http404
+    return delivery
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200].rstrip()}…"

@@ -17,6 +17,7 @@ from deliveries.ledger.replaying import Case, Prospect, prospects, replay, repla
 from deliveries.ledger.requesting import Requested, request
 from deliveries.ledger.requesting_many import Wanted, request_many
 from deliveries.ledger.settling import release, settle, settle_batch
+from deliveries.ledger.sql import database_now
 from deliveries.ledger.waking import CHANNEL
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "cancel_many",
     "claim",
     "configure",
+    "database_now",
     "extend",
     "follow_up",
     "lag",

@@ -1,0 +1,87 @@
+"""Filters of the delivery lists: each asks a partial index, or nothing at all."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest
+
+from deliveries import kinds
+from deliveries.models import Delivery
+
+MOST_ORGANIZATIONS = 30
+
+
+class KindFilter(admin.SimpleListFilter):
+    """The kinds that this code knows; asking the table for them would read all of it."""
+
+    title = "kind"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name.capitalize()) for name in kinds.names()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
+class ReasonFilter(admin.SimpleListFilter):
+    """Why deliveries are dead, with how many of each."""
+
+    title = "reason"
+    parameter_name = "dead_reason"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        counts = dict(
+            Delivery.objects.dead().values_list("dead_reason").annotate(Count("pk")).order_by()
+        )
+        return [
+            (reason.value, f"{reason.label} ({counts.get(reason.value, 0)})")
+            for reason in Delivery.DeadReason
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        return queryset.filter(dead_reason=self.value()) if self.value() else queryset
+
+
+class OrganizationFilter(admin.SimpleListFilter):
+    """The organizations with most dead letters."""
+
+    title = "organization"
+    parameter_name = "organization"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        most = (
+            Delivery.objects.dead()
+            .values_list("organization_id", "organization__name")
+            .annotate(dead=Count("pk"))
+            .order_by("-dead", "organization__name")
+        )
+        return [(str(pk), f"{name} ({dead})") for pk, name, dead in most[:MOST_ORGANIZATIONS]]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        value = self.value() or ""
+        is_id = value.isascii() and value.isdigit() and len(value) < 19
+        return queryset.filter(organization_id=int(value)) if is_id else queryset
+
+
+class AgeFilter(admin.SimpleListFilter):
+    """Since when a delivery is dead, by the database's clock."""
+
+    title = "age"
+    parameter_name = "age"
+    _AGES = (("hour", timedelta(hours=1)), ("day", timedelta(days=1)), ("week", timedelta(days=7)))
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [*((name, f"Up to a {name}") for name, _ in self._AGES), ("older", "Older")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        ages = dict(self._AGES)
+        match self.value():
+            case "older":
+                return queryset.filter(finished_at__lte=Now() - ages["week"])
+            case str(name) if name in ages:
+                return queryset.filter(finished_at__gt=Now() - ages[name])
+        return queryset

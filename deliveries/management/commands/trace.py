@@ -1,0 +1,82 @@
+"""`manage.py trace`: the whole story of an invoice's e-mails, on a terminal."""
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import IO, Any, cast
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from deliveries import tracing
+
+EXAMPLES = """
+Examples:
+  manage.py trace INV-0001                     an invoice's number, or how it begins
+  manage.py trace accounts@mamaput.example     a customer's address, or how it begins
+  manage.py trace "Mama Put"                   words of a customer's name
+  manage.py trace re_8Nq2vE                    the provider's message id, a request id, a key
+
+Exit code 0 if something was found, 1 if nothing was.
+"""
+
+
+class Command(BaseCommand):
+    help = 'Answer "I never got it": print every step of an invoice\'s e-mails, oldest first.'
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        # Django's own formatter would flow the examples together.
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("term", help="what you were told")
+
+    def handle(self, *, term: str, **_: Any) -> None:
+        found = tracing.search(term)
+        if not found.traces:
+            raise CommandError(
+                f"Nothing is known of {term!r}. Numbers and addresses are found by how they begin, "
+                "ids only whole."
+            )
+        # A file or a pipe has no width of its own: let no line of a story be broken there.
+        width = None if self.stdout.isatty() else 240
+        console = Console(file=cast(IO[str], self.stdout), highlight=False, width=width)
+        for trace in found.traces:
+            _print(console, trace)
+        if found.more:
+            console.print(f"More invoices than these {len(found.traces)} fit that: add to it.")
+
+
+def _print(console: Console, trace: tracing.Trace) -> None:
+    entry = trace.entry
+    console.print(
+        f"[bold]{escape(entry.number)}[/] {escape(entry.customer)} <{escape(entry.address)}>, "
+        f"{escape(entry.organization)}. The invoice's state: {escape(entry.state)}."
+    )
+    if not trace.deliveries:
+        console.print("It was never sent: nobody has clicked Send.\n")
+        return
+    for delivery in trace.deliveries:
+        ids = delivery.provider_message_id or delivery.dedupe_key
+        console.print(
+            f"  {delivery.kind} {delivery.pk}: {delivery.get_status_display()} ({escape(ids)})"
+        )
+    console.print(_table(trace))
+    console.print(f"In the logs: grep -E '{escape(trace.log_search)}'\n", soft_wrap=True)
+
+
+def _table(trace: tracing.Trace) -> Table:
+    table = Table("UTC", trace.entry.time_zone, "Step", "What happened", "Who", "Delivery")
+    for step in trace.steps:
+        table.add_row(
+            step.utc,
+            step.local,
+            step.event.get_type_display(),
+            escape(step.event.sentence),
+            escape(step.who),
+            f"{step.delivery.kind} {step.delivery.pk}",
+        )
+    return table
