@@ -5,9 +5,8 @@ from deliveries.models import Delivery
 _Reason = Delivery.DeadReason
 
 _WHAT_TO_DO = {
-    _Reason.REJECTED: "The provider refused it: correct the customer or the invoice, then replay.",
-    _Reason.NOT_SENDABLE: "Put right what is said here, in the invoice or the customer, then "
-    "replay.",
+    _Reason.REJECTED: "Correct the customer or the invoice, then replay.",
+    _Reason.NOT_SENDABLE: "Put it right in the invoice or the customer, then replay.",
     _Reason.GAVE_UP: "Every attempt failed. Once the provider works again, replay.",
     _Reason.CRASHED: "Workers crashed over it. Let engineering look into the logs first (search "
     "for the correlation id), then replay.",
@@ -21,7 +20,8 @@ def what_happened(delivery: Delivery) -> str:
     match delivery.status:
         case Delivery.Status.DEAD:
             reason = Delivery.DeadReason(delivery.dead_reason).label
-            return f"{reason}: {delivery.last_error}"
+            said_already = delivery.last_error.startswith(reason)
+            return delivery.last_error if said_already else f"{reason}: {delivery.last_error}"
         case Delivery.Status.CANCELLED:
             return f"Cancelled: {delivery.last_error}"
         case Delivery.Status.SENT:

@@ -424,7 +424,7 @@ class WorkerPresence(models.Model):
     objects = WorkerPresenceQuerySet.as_manager()
 
     class Meta:
-        verbose_name_plural = "worker presences"
+        verbose_name = "worker"
 
     def __str__(self) -> str:
         return self.name

@@ -98,7 +98,7 @@ class DeliveryListAdmin(ReadOnlyAdmin):
 class DeadLetterAdmin(DeliveryListAdmin):
     """What waits for a person, newest first: what happened, and what to do about it."""
 
-    list_display = ["number", "customer", "told", "what_to_do", "organization", "kind", "age"]
+    list_display = ["number", "customer", "organization", "kind", "told", "what_to_do", "age"]
     list_display_links = None
     list_filter = [ReasonFilter, AgeFilter, KindFilter, OrganizationFilter]
     ordering = ["-finished_at"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.paginator import Paginator
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 
 # Counting stops where the exact number no longer helps: a table may have ten million rows.
@@ -23,9 +23,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Nothing here is added, edited or deleted by hand, by superusers neither."""
 
     show_full_result_count = False
+    # Facets count the whole table for each choice.
+    show_facets = admin.ShowFacets.NEVER
     list_max_show_all = 100
     list_per_page = 50
     paginator = CappedPaginator
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Call the page by what it lists, not "Select … to view"."""
+        title = str(self.opts.verbose_name_plural).capitalize()
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -71,6 +71,10 @@ class Migration(migrations.Migration):
                 max_length=30,
             ),
         ),
+        migrations.AlterModelOptions(
+            name="workerpresence",
+            options={"verbose_name": "worker"},
+        ),
         migrations.AddField(
             model_name="laneevent",
             name="actor",

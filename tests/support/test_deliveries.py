@@ -28,7 +28,7 @@ def test_a_dead_letter_says_what_happened_and_what_to_do(
     page = text(log_in(support), DEAD)
     assert dead.reference in page
     assert "The provider refused it (422): no such address" in page
-    assert "correct the customer or the invoice, then replay" in page
+    assert "Correct the customer or the invoice, then replay" in page
     assert dead.invoice.customer.name in page
 
 
@@ -98,11 +98,11 @@ def test_a_delivery_page_tells_the_story_and_leads_on(
     for part in (
         "Sending was requested.",
         "no such address",
-        "correct the customer or the invoice, then replay",
+        "Correct the customer or the invoice, then replay",
         f"/admin/invoices/invoice/{dead.invoice_id}/change/",
         f"/admin/invoices/customer/{dead.invoice.customer_id}/change/",
-        'href="replay/"',
-        'href="cancel/"',
+        'href="../replay/"',
+        'href="../cancel/"',
         dead.idempotency_key,
         "(Africa/Lagos)",
     ):

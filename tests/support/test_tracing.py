@@ -95,7 +95,7 @@ def test_an_invoice_that_was_never_sent_is_found_and_says_so(
     invoice: Invoice, support: User, log_in: LogIn
 ) -> None:
     page = log_in(support).get("/admin/trace/", {"q": "INV-0001"}).content.decode()
-    assert "It was never sent: nobody has clicked Send." in page
+    assert "The ledger holds no e-mail of it: nobody has clicked Send here." in page
 
 
 def test_of_several_invoices_each_has_its_own_steps(organization: Organization) -> None:

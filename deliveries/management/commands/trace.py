@@ -57,7 +57,7 @@ def _print(console: Console, trace: tracing.Trace) -> None:
         f"{escape(entry.organization)}. The invoice's state: {escape(entry.state)}."
     )
     if not trace.deliveries:
-        console.print("It was never sent: nobody has clicked Send.\n")
+        console.print("The ledger holds no e-mail of it: nobody has clicked Send here.\n")
         return
     for delivery in trace.deliveries:
         ids = delivery.provider_message_id or delivery.dedupe_key
