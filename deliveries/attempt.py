@@ -11,6 +11,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 
 from deliveries import kinds, ledger, retry
 from deliveries.errors import (
+    AccountProblem,
     DeliveryError,
     LeaseLost,
     OutcomeUnknown,
@@ -66,7 +67,7 @@ class Attempt:
             outcome = PutBack(why=str(error), may_have_accepted=self._handed_over_before)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is an outcome
             # Not only an Exception: a panic in Rust, under typst, is none.
-            failure = error if isinstance(error, Exception) else Panic(error)
+            failure = self._judged(error) if isinstance(error, Exception) else Panic(error)
             outcome = self._failed(failure)
         with suppress(Exception):
             close_old_connections()
@@ -123,6 +124,16 @@ class Attempt:
 
     def _stored_message(self) -> Message | None:
         return Message.objects.filter(idempotency_key=self._claim.idempotency_key).first()
+
+    def _judged(self, error: Exception) -> Exception:
+        """Blame the message, not the account, where only this one is refused so."""
+        if not isinstance(error, AccountProblem):
+            return error
+        with suppress(InterfaceError, OperationalError):
+            if ledger.singled_out(self._claim):
+                words = f"The provider refuses this one as if it were our account: {error}"
+                return PermanentFailure(words, by_provider=True)
+        return error
 
     def _failed(self, error: Exception) -> Outcome:
         if _is_of_the_database(error) and not connection.is_usable():

@@ -78,7 +78,11 @@ def decide(
                 reason=Delivery.DeadReason.OUTCOME_UNKNOWN, error=reason, may_have_accepted=True
             )
         case Throttled() | AccountProblem():
-            return PutBack(why=reason, may_have_accepted=handed_over_before)
+            return PutBack(
+                why=reason,
+                may_have_accepted=handed_over_before,
+                blames_account=isinstance(failure, AccountProblem),
+            )
         case TemporaryFailure():
             may_have_accepted = handed_over_before or failure.may_have_accepted
             retry_after = failure.retry_after

@@ -134,7 +134,11 @@ def test_what_is_not_the_messages_fault_is_put_back(
     failure: Exception, before: bool, attempts: int
 ) -> None:
     outcome = decide(failure, handed_over_before=before, attempts=attempts)
-    assert outcome == PutBack(why=str(failure), may_have_accepted=before)
+    assert outcome == PutBack(
+        why=str(failure),
+        may_have_accepted=before,
+        blames_account=isinstance(failure, AccountProblem),
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from deliveries.ledger.replaying import Case, Prospect, prospects, replay, repla
 from deliveries.ledger.requesting import Requested, request
 from deliveries.ledger.requesting_many import Wanted, request_many
 from deliveries.ledger.settling import release, settle, settle_batch
+from deliveries.ledger.singled_out import singled_out
 from deliveries.ledger.sql import database_now
 from deliveries.ledger.waking import CHANNEL
 
@@ -52,5 +53,6 @@ __all__ = [
     "resume",
     "settle",
     "settle_batch",
+    "singled_out",
     "wake_due",
 ]

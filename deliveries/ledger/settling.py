@@ -33,6 +33,8 @@ class _Change:
     delay: timedelta = timedelta(0)
     # The provider certainly does not have it: a replay may compose anew under a new key.
     not_accepted: bool = False
+    # To the end of the lane's queue.
+    behind: bool = False
 
 
 def settle(claim: Claim, outcome: Outcome, *, worker: str, now: datetime | None = None) -> None:
@@ -101,9 +103,9 @@ _SETTLE = f"""
         SELECT * FROM unnest(
             %(ids)s::bigint[], %(tokens)s::bigint[], %(statuses)s::text[], %(counted)s::bool[],
             %(provider_message_ids)s::text[], %(errors)s::text[], %(dead_reasons)s::text[],
-            %(delays)s::interval[], %(not_accepted)s::bool[]
+            %(delays)s::interval[], %(not_accepted)s::bool[], %(behind)s::bool[]
         ) AS change (id, token, status, counted, provider_message_id, error, dead_reason, delay,
-                     not_accepted)
+                     not_accepted, behind)
     ), mine AS (
         SELECT d.id, d.lease_token AS token FROM deliveries_delivery d
         JOIN change ON d.id = change.id AND d.lease_token = change.token
@@ -120,6 +122,8 @@ _SETTLE = f"""
         last_error = CASE WHEN change.counted THEN change.error ELSE d.last_error END,
         dead_reason = change.dead_reason,
         handed_over_at = CASE WHEN NOT change.not_accepted THEN d.handed_over_at END,
+        fair_tag = CASE WHEN change.behind THEN greatest(d.fair_tag, %(last_tag)s) + 1
+                   ELSE d.fair_tag END,
         sent_at = CASE WHEN change.status = 'sent' THEN {sql.NOW} END,
         finished_at = CASE WHEN change.status IN ('sent', 'dead', 'cancelled') THEN {sql.NOW} END
     FROM mine, change
@@ -156,6 +160,7 @@ def _change(outcome: Outcome) -> _Change:
                 status=Delivery.Status.QUEUED,
                 counted=False,
                 not_accepted=not outcome.may_have_accepted,
+                behind=outcome.blames_account,
             )
 
 
@@ -174,7 +179,16 @@ def _columns(
         "dead_reasons": [change.dead_reason for change in changes],
         "delays": [change.delay for change in changes],
         "not_accepted": [change.not_accepted for change in changes],
+        "behind": [change.behind for change in changes],
+        "last_tag": _last_tag(settlements) if any(change.behind for change in changes) else 0.0,
     }
+
+
+def _last_tag(settlements: Sequence[tuple[Claim, Outcome]]) -> float:
+    """Return the tag behind which nothing waits in these lanes."""
+    lanes = list({claim.lane for claim, _ in settlements})
+    statement = "SELECT max(last_tag) AS tag FROM deliveries_flow WHERE lane = ANY(%(lanes)s)"
+    return float(sql.one(statement, {"lanes": lanes}).tag or 0)
 
 
 def _event(claim: Claim, outcome: Outcome, attempts: int, worker: str) -> timeline.Event:
@@ -207,7 +221,8 @@ def _told(outcome: Outcome, attempts: int) -> tuple[DeliveryEvent.Type, str, dic
         case Cancelled():
             return _Type.CANCELLED, outcome.why, {}
         case PutBack():
-            return _Type.RELEASED, f"Put back: {outcome.why}", {}
+            details = {"blames_account": True} if outcome.blames_account else {}
+            return _Type.RELEASED, f"Put back: {outcome.why}", details
 
 
 def _log(claim: Claim, outcome: Outcome, row: sql.Row, worker: str) -> None:
