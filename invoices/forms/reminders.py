@@ -1,4 +1,4 @@
-"""What people may set, and what is said when it makes no sense."""
+"""How an organization reminds, and what is said when that makes no sense."""
 
 from typing import Any
 

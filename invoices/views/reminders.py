@@ -13,9 +13,9 @@ from django.views.decorators.cache import never_cache
 
 from invoices import pages, reminders
 from invoices.access import MemberRequest, invoice_or_404, member_required, sender_only
-from invoices.forms import ReminderSettingsForm
+from invoices.forms.reminders import ReminderSettingsForm
 from invoices.methods import only
-from invoices.views import whole_page
+from invoices.views.page import whole_page
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""What people may enter, and what is said when it makes no sense."""

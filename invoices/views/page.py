@@ -1,0 +1,55 @@
+"""What every finance page is made with."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from invoices import pages
+from invoices.access import MemberRequest
+from invoices.models import Invoice, Member
+
+
+def shown(request: MemberRequest) -> dict[str, Any]:
+    """Return what every part of a page is made with."""
+    organization = request.member.organization
+    formats = pages.Formats.of(organization)
+    return {
+        "member": request.member,
+        "formats": formats,
+        "notices": pages.notices(organization, formats),
+    }
+
+
+def whole_page(request: MemberRequest, template: str, **context: object) -> HttpResponse:
+    """Render a whole page: with the header's organizations, which fragments do without."""
+    memberships = (
+        Member.objects.filter(user_id=request.user.pk, organization__closed_at__isnull=True)
+        .select_related("organization")
+        .order_by("organization__name", "pk")
+    )
+    header = {"member": request.member, "memberships": list(memberships)}
+    return render(request, template, header | context)
+
+
+def invoice_fragment(
+    request: MemberRequest, invoice: Invoice, *, status: int = 200
+) -> HttpResponse:
+    """Answer with the fragment that the asking page shows, or 204 if it shows just that."""
+    parts = shown(request)
+    context: dict[str, Any] = {"member": request.member, "notices": parts["notices"]}
+    subject: pages.InvoiceRow | pages.EmailPanel
+    if request.GET.get("part") == "row":
+        [subject] = pages.invoice_rows([invoice], **parts)
+        template, context["row"] = "invoices/fragments/row.html", subject
+    else:
+        subject = pages.email_panel(invoice, **parts)
+        template, context["panel"] = "invoices/fragments/panel.html", subject
+    if request.GET.get("seen") == subject.version:
+        return HttpResponse(status=204)
+    if isinstance(subject, pages.EmailPanel) and subject.email.final:
+        # What was sent may be reminded of: the card appears as it would on a reload.
+        context["card"] = pages.reminders_card(
+            invoice, member=request.member, formats=parts["formats"]
+        )
+    return render(request, template, context, status=status)

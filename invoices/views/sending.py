@@ -1,0 +1,77 @@
+"""The Send button, for people and programs, and what became of it."""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from invoices import sending
+from invoices.access import (
+    MemberRequest,
+    api_member_required,
+    delivery_or_404,
+    error,
+    invoice_or_404,
+    is_htmx,
+    sender_only,
+    wants_json,
+)
+from invoices.methods import only
+from invoices.models import Invoice
+from invoices.views.page import invoice_fragment
+
+
+@only("POST")
+@api_member_required
+@sender_only
+def send_invoice(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
+    try:
+        delivery = sending.send(
+            invoice_id, organization=request.member.organization, user_id=request.user.pk
+        )
+    except Invoice.DoesNotExist:
+        raise Http404 from None
+    except sending.CannotBeSent as refusal:
+        return _refused(request, invoice_id, refusal)
+    if wants_json(request):
+        return JsonResponse(
+            {"deliveryId": delivery.pk, "status": delivery.status},
+            status=202,
+            headers={"Location": reverse("delivery", args=[delivery.pk])},
+        )
+    if is_htmx(request):
+        return invoice_fragment(request, invoice_or_404(request, invoice_id), status=202)
+    return redirect(_back(request, invoice_id))
+
+
+@only("GET", "HEAD")
+@api_member_required
+def delivery(request: MemberRequest, delivery_id: int) -> HttpResponse:
+    found = delivery_or_404(request, delivery_id)
+    return JsonResponse(
+        {
+            "deliveryId": found.pk,
+            "status": found.status,
+            "attempts": found.attempts,
+            "nextAttemptAt": found.next_attempt_at,
+            "error": found.last_error or None,
+        }
+    )
+
+
+def _refused(request: MemberRequest, invoice_id: int, refusal: Exception) -> HttpResponseBase:
+    if wants_json(request):
+        return error(409, "cannot_be_sent", str(refusal))
+    messages.error(request, str(refusal))
+    if is_htmx(request):
+        return invoice_fragment(request, invoice_or_404(request, invoice_id))
+    return redirect(_back(request, invoice_id))
+
+
+def _back(request: MemberRequest, invoice_id: int) -> str:
+    """Lead back to the page whose button was pressed, and to the place in it."""
+    if request.POST.get("from") != "list":
+        return reverse("invoice_detail", args=[invoice_id])
+    page = request.POST.get("page", "")
+    query = f"?page={page}" if page.isascii() and page.isdigit() else ""
+    return f"{reverse('invoice_list')}{query}#invoice-{invoice_id}"
