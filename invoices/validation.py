@@ -2,6 +2,7 @@
 
 import unicodedata
 import zoneinfo
+from functools import cache
 
 from babel import Locale, UnknownLocaleError
 from babel.numbers import list_currencies
@@ -56,9 +57,15 @@ def known_locale(code: str) -> None:
         ) from None
 
 
+@cache
+def _zones() -> set[str]:
+    # Looked up once: it walks a directory of some 600 files. "localtime" is wherever a server
+    # happens to stand; PostgreSQL does not know it.
+    return zoneinfo.available_timezones() - {"localtime"}
+
+
 def is_known_zone(name: str) -> bool:
-    # "localtime" is wherever a server happens to stand; PostgreSQL does not know it.
-    return name in zoneinfo.available_timezones() - {"localtime"}
+    return name in _zones()
 
 
 def known_time_zone(name: str) -> None:
