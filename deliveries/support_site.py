@@ -4,13 +4,15 @@ Not in `deliveries.admin`, which registers at this site: whoever imports one of 
 would make two sites.
 """
 
+from typing import Any
+
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path
 
-from deliveries import tracing
+from deliveries import right_now, tracing
 
 
 class SupportSite(admin.AdminSite):
@@ -23,6 +25,13 @@ class SupportSite(admin.AdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         own = [path("trace/", self.admin_view(self.trace), name="trace")]
         return [*own, *super().get_urls()]
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """Show the numbers that matter now, as far as the person may see them, above the rest."""
+        now = right_now.shown_to(request.user)
+        return super().index(request, {"now": now, **(extra_context or {})})
 
     def trace(self, request: HttpRequest) -> HttpResponse:
         """Answer "I never got it": everything that is known of the invoices a term means."""

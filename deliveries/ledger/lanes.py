@@ -20,6 +20,11 @@ OUTAGE_FAILURES = 5
 PROBE_FIRST = timedelta(seconds=1)
 PROBE_CAP = timedelta(seconds=30)
 
+# "Until somebody resumes it": a time that nobody waits for, so that no column needs a special case.
+UNTIL_RESUMED = timedelta(days=3653)
+# No provider asks for, and no person chooses, a pause nearly as long.
+_OPEN_ENDED_BEYOND = timedelta(days=366)
+
 # A token bucket that holds one second's worth, and at least one; NULL where there is no rate.
 ALLOWANCE = f"""
     CASE WHEN rate_per_second IS NULL THEN NULL
@@ -38,6 +43,11 @@ class LaneState:
     room: int
     probing: bool
     paused: bool
+
+
+def is_open_ended(until: datetime, *, now: datetime) -> bool:
+    """Tell whether a pause has no end of its own; pages must then promise no time."""
+    return until - now > _OPEN_ENDED_BEYOND
 
 
 def ensure(lane: str) -> None:

@@ -1,6 +1,7 @@
 """What keeps all e-mails waiting, said once above them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -8,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from deliveries import kinds
-from deliveries.ledger.lanes import OUTAGE_FAILURES
+from deliveries.ledger.lanes import OUTAGE_FAILURES, is_open_ended
 from deliveries.models import Delivery, Lane, WorkerPresence
 from invoices.models import Organization
 from invoices.pages.formats import Formats
@@ -37,11 +38,7 @@ def _about_lane(name: str, organization: Organization, formats: Formats) -> list
         return []
     # Both may hold; an expired pause is not cleared by anybody, so compare again.
     if lane.paused_until is not None and lane.paused_until > formats.now:
-        words = {
-            "reason": lane.paused_reason.rstrip(". "),
-            "time": formats.clock(lane.paused_until).text,
-        }
-        paused = _("E-mail is paused: %(reason)s. It goes on at %(time)s.") % words
+        paused = _about_pause(lane.paused_reason, lane.paused_until, formats)
         return [Notice(sentence=f"{paused} {_how_many_wait(name, organization)}".rstrip())]
     if lane.failures_in_a_row < OUTAGE_FAILURES:
         return []
@@ -53,6 +50,13 @@ def _about_lane(name: str, organization: Organization, formats: Formats) -> list
             )
         )
     ]
+
+
+def _about_pause(reason: str, until: datetime, formats: Formats) -> str:
+    words = {"reason": reason.rstrip(". "), "time": formats.clock(until).text}
+    if is_open_ended(until, now=formats.now):
+        return _("E-mail is paused: %(reason)s. It goes on when somebody resumes it.") % words
+    return _("E-mail is paused: %(reason)s. It goes on at %(time)s.") % words
 
 
 def _how_many_wait(lane: str, organization: Organization) -> str:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from deliveries import ledger
-from deliveries.models import Delivery
+from deliveries.models import Delivery, Lane
 from deliveries.outcomes import Dead
 from tests import factories
 
@@ -17,6 +17,9 @@ REFUSED = Dead(
     error="The provider refused it (422): no such address",
     may_have_accepted=False,
 )
+
+
+LogIn = Callable[[User], Client]
 
 
 def make_staff(role: str) -> User:
@@ -46,13 +49,24 @@ def superuser(db: None) -> User:
 
 
 @pytest.fixture
-def log_in() -> Callable[[User], Client]:
+def log_in() -> LogIn:
     def log_in(person: User) -> Client:
         client = Client()
         client.force_login(person)
         return client
 
     return log_in
+
+
+@pytest.fixture
+def lane(db: None) -> Lane:
+    ledger.configure("email", limit=5, rate_per_second=None)
+    return Lane.objects.get(pk="email")
+
+
+@pytest.fixture
+def steerer(lane: Lane, operations: User, log_in: LogIn) -> Client:
+    return log_in(operations)
 
 
 @pytest.fixture

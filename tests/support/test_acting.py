@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -17,11 +17,10 @@ from deliveries.models import Delivery, DeliveryEvent
 from deliveries.outcomes import Dead
 from invoices.models import Invoice, Organization
 from tests import factories
-from tests.support.conftest import another, kill
+from tests.support.conftest import LogIn, another, kill
 
 ALL = "/admin/deliveries/delivery/"
 DEAD = "/admin/deliveries/deadletter/"
-LogIn = Callable[[User], Client]
 
 UNKNOWN = Dead(
     reason=Delivery.DeadReason.OUTCOME_UNKNOWN, error="It may be there.", may_have_accepted=True

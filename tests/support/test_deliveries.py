@@ -8,12 +8,10 @@ from django.test import Client
 
 from deliveries.models import Delivery
 from deliveries.outcomes import Dead
-from tests.support.conftest import another, kill
+from tests.support.conftest import LogIn, another, kill
 
 ALL = "/admin/deliveries/delivery/"
 DEAD = "/admin/deliveries/deadletter/"
-
-LogIn = Callable[[User], Client]
 
 
 def text(client: Client, address: str, **query: str) -> str:

@@ -7,7 +7,6 @@ from io import StringIO
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.test import Client
 
 from deliveries import correlation, ledger, tracing
 from deliveries.models import Delivery
@@ -15,9 +14,8 @@ from deliveries.outcomes import Sent
 from invoices.models import Invoice, Organization
 from tests import factories
 from tests.ledger.steps import make_deliveries
-from tests.support.conftest import kill
+from tests.support.conftest import LogIn, kill
 
-LogIn = Callable[[User], Client]
 DAY = timedelta(days=1)
 
 
