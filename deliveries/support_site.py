@@ -19,6 +19,8 @@ class SupportSite(admin.AdminSite):
     site_header = "InvoiceHub support"
     site_title = "InvoiceHub support"
     index_title = "Right now"
+    # Whoever belongs to no organization would only be led back here.
+    site_url = None
     # Lists need the width; the header leads to what matters.
     enable_nav_sidebar = False
 

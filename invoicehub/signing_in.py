@@ -43,6 +43,9 @@ def _page_at(url: str) -> str:
         match = resolve(re.split(r"[?#]", url)[0])
     except Resolver404:
         return url
+    if match.url_name == "invoice_list" and "?" not in url:
+        # Where "/" sends whoever is not logged in; support belongs in the admin.
+        return reverse("home")
     if match.url_name not in _NO_PAGES:
         return url
     invoice_id = match.kwargs.get("invoice_id")

@@ -72,13 +72,17 @@ class AgeFilter(admin.SimpleListFilter):
 
     title = "age"
     parameter_name = "age"
-    _AGES = (("hour", timedelta(hours=1)), ("day", timedelta(days=1)), ("week", timedelta(days=7)))
+    _AGES = (
+        ("hour", "Up to an hour", timedelta(hours=1)),
+        ("day", "Up to a day", timedelta(days=1)),
+        ("week", "Up to a week", timedelta(days=7)),
+    )
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*((name, f"Up to a {name}") for name, _ in self._AGES), ("older", "Older")]
+        return [*((name, words) for name, words, _ in self._AGES), ("older", "Older")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
-        ages = dict(self._AGES)
+        ages = {name: length for name, _, length in self._AGES}
         match self.value():
             case "older":
                 return queryset.filter(finished_at__lte=Now() - ages["week"])

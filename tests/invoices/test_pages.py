@@ -385,8 +385,10 @@ def test_a_wrong_password_is_said(client: Client, owner: User) -> None:
 
 
 def test_support_without_an_organization_is_led_to_the_admin(client: Client, db: None) -> None:
-    client.force_login(User.objects.create_user("support", is_staff=True))
-    assert client.get("/").headers["Location"] == "/admin/"
+    User.objects.create_user("support", password="a long password 1", is_staff=True)
+    form = {"username": "support", "password": "a long password 1", "next": "/invoices"}
+    answer = client.post("/login", form, follow=True)
+    assert [address for address, _ in answer.redirect_chain] == ["/", "/admin/"]
 
 
 def test_only_staff_sees_the_admins_address(as_owner: Client, owner: User) -> None:
