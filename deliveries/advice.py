@@ -11,19 +11,23 @@ _WHAT_TO_DO = {
     _Reason.CRASHED: "Workers crashed over it. Let engineering look into the logs first (search "
     "for the correlation id), then replay.",
     _Reason.OUTCOME_UNKNOWN: "The customer may have it. Look in the provider's log for the "
-    "idempotency key: if it was sent, cancel; if it was not, replay and confirm.",
+    "idempotency key: if it is there, say “It was sent”; if it is not, replay.",
+}
+_TONES = {
+    Delivery.Status.QUEUED: "busy",
+    Delivery.Status.RUNNING: "busy",
+    Delivery.Status.RETRYING: "wait",
+    Delivery.Status.SENT: "good",
+    Delivery.Status.DEAD: "bad",
+    Delivery.Status.CANCELLED: "quiet",
 }
 
 
 def what_happened(delivery: Delivery) -> str:
     """Say where a delivery stands, in the provider's or our own words."""
     match delivery.status:
-        case Delivery.Status.DEAD:
-            reason = Delivery.DeadReason(delivery.dead_reason).label
-            said_already = delivery.last_error.startswith(reason)
-            return delivery.last_error if said_already else f"{reason}: {delivery.last_error}"
-        case Delivery.Status.CANCELLED:
-            return f"Cancelled: {delivery.last_error}"
+        case Delivery.Status.DEAD | Delivery.Status.CANCELLED:
+            return delivery.last_error
         case Delivery.Status.SENT:
             return "The provider accepted it."
         case Delivery.Status.RETRYING:
@@ -34,8 +38,22 @@ def what_happened(delivery: Delivery) -> str:
             return "It waits for a worker."
 
 
+def state(delivery: Delivery) -> str:
+    """Say in a word or two what a delivery has come to, honest about what nobody knows."""
+    if delivery.status == Delivery.Status.DEAD and delivery.may_have_arrived:
+        return "We do not know"
+    return str(delivery.get_status_display())
+
+
+def tone(delivery: Delivery) -> str:
+    """Return how loud its state is: good, busy, wait, bad or quiet."""
+    return "wait" if delivery.may_have_arrived else _TONES[Delivery.Status(delivery.status)]
+
+
 def what_to_do(delivery: Delivery) -> str:
     """Say what a person is to do; empty where nothing is."""
     if delivery.status != Delivery.Status.DEAD:
         return ""
+    if delivery.may_have_arrived:
+        return _WHAT_TO_DO[_Reason.OUTCOME_UNKNOWN]
     return _WHAT_TO_DO[_Reason(delivery.dead_reason)]

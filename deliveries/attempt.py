@@ -132,7 +132,9 @@ class Attempt:
         with suppress(InterfaceError, OperationalError):
             if ledger.singled_out(self._claim):
                 words = f"The provider refuses this one as if it were our account: {error}"
-                return PermanentFailure(words, by_provider=True)
+                # Accounts are checked before keys are looked up: it proves nothing about
+                # an earlier attempt.
+                return PermanentFailure(words, by_provider=False)
         return error
 
     def _failed(self, error: Exception) -> Outcome:

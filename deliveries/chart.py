@@ -41,6 +41,15 @@ class Bar:
     def labelled(self) -> bool:
         return self.hour.at.hour % _LABEL_EVERY == 0
 
+    @property
+    def label_anchor(self) -> str:
+        """Where the label's text begins: the first bar's would be cut off if it stood centred."""
+        return "start" if self.x < STEP else "middle"
+
+    @property
+    def label_x(self) -> int:
+        return self.x if self.x < STEP else self.middle
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:

@@ -18,16 +18,19 @@ class Entry:
     time_zone: str
     customer: str
     address: str
+    # What stands in the way of its e-mail now, each in a sentence.
+    problems: tuple[str, ...] = ()
     invoice_url: str = ""
     customer_url: str = ""
 
 
 class Directory(Protocol):
-    def find(self, term: str, *, limit: int) -> Sequence[int]:
+    def find(self, term: str, *, limit: int, addresses: bool = True) -> Sequence[int]:
         """Return the ids of invoices that the term may mean, the likeliest first, then the newest.
 
         The term is what a customer or a colleague says: a number or its beginning, words of a
-        customer's name, an address or its beginning.
+        customer's name, an address or its beginning (not where `addresses` is false: who may not
+        see addresses could spell one out).
         """
 
     def entries(self, invoice_ids: Collection[int]) -> dict[int, Entry]:

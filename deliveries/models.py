@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import BrinIndex
+from django.contrib.postgres.indexes import BrinIndex, GinIndex
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -184,6 +184,8 @@ class Delivery(models.Model):
             ),
             # Admin: dead letters, newest first.
             models.Index(F("finished_at").desc(), name="delivery_dead", condition=Q(status="dead")),
+            # Admin: those that were cancelled are few among many.
+            models.Index("id", name="delivery_cancelled", condition=Q(status="cancelled")),
             # Invoice pages and search: what became of this invoice, and its last of a kind.
             models.Index("invoice", "kind", "id", name="delivery_by_invoice"),
             # Support's search: by request id, and by the provider's message id.
@@ -197,6 +199,17 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.reference} ({self.status})"
+
+    @property
+    def may_have_arrived(self) -> bool:
+        """Whether one that was given up or taken out may have reached the customer all the same.
+
+        Whatever the dead reason: given up after a timeout, the provider may well have accepted it.
+        """
+        return (
+            self.status in {self.Status.DEAD, self.Status.CANCELLED}
+            and self.handed_over_at is not None
+        ) or self.dead_reason == self.DeadReason.OUTCOME_UNKNOWN
 
 
 class DeadLetter(Delivery):
@@ -307,6 +320,8 @@ class Message(models.Model):
         indexes = [
             # Support opens what the customer got: a delivery's messages, one per key.
             models.Index("delivery", "id", name="message_by_delivery"),
+            # Support's search: by the address it went to, which may have been corrected since.
+            GinIndex(fields=["to"], name="message_by_recipient"),
         ]
 
     def __str__(self) -> str:

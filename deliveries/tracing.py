@@ -1,24 +1,20 @@
 """One search for "I never got it": from whatever support was told to the whole story."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from zoneinfo import ZoneInfo
 
-from django.db.models import QuerySet
-
-from deliveries import directory
-from deliveries.models import Delivery, DeliveryEvent, Message
+from deliveries import directory, searching
+from deliveries.models import Delivery, DeliveryEvent
 
 # A search that means more invoices than this is asked to be narrower.
 MOST_INVOICES = 20
 # An invoice with years of reminders: the newest deliveries of each.
 MOST_DELIVERIES = 50
-_MOST_INVOICES_OF_A_LIST = 1_000
-# Enough deliveries to tell more than MOST_INVOICES invoices, where some have several.
-_ENOUGH_ROWS = 200
-_LONGEST_TERM = 320
+# A delivery that was requested again and again: its newest steps.
+MOST_STEPS = 200
 
 _Type = DeliveryEvent.Type
 _TONES: dict[str, str] = {
@@ -97,56 +93,11 @@ class Found:
     more: bool
 
 
-def search(term: str) -> Found:
-    """Return the traces of the invoices that the term means.
-
-    It is an id of ours or of the provider's, exactly (request or correlation id, dedupe key,
-    idempotency key, provider's message id); else an invoice's number, or a customer's name or
-    address, or how they begin. Thirteen queries at most, all by index.
-    """
+def search(term: str, *, addresses: bool = True) -> Found:
+    """Return the traces of the invoices that the term means, see `searching.invoices_meant`."""
     term = term.strip()
-    if not _searchable(term):
-        return Found(term=term, traces=(), more=False)
-    named = named_exactly(term)
-    ids = list(
-        dict.fromkeys(named.order_by("-id").values_list("invoice_id", flat=True)[:_ENOUGH_ROWS])
-        if named is not None
-        else directory.current().find(term, limit=MOST_INVOICES + 1)
-    )
+    ids = searching.invoices_meant(term, limit=MOST_INVOICES + 1, addresses=addresses)
     return Found(term=term, traces=traces(ids[:MOST_INVOICES]), more=len(ids) > MOST_INVOICES)
-
-
-def meant_by(term: str) -> QuerySet[Delivery]:
-    """Return all deliveries that the term means, as `search` understands it."""
-    term = term.strip()
-    if not _searchable(term):
-        return Delivery.objects.none()
-    named = named_exactly(term)
-    if named is not None:
-        return named
-    return Delivery.objects.filter(
-        invoice__in=directory.current().find(term, limit=_MOST_INVOICES_OF_A_LIST)
-    )
-
-
-def named_exactly(term: str) -> QuerySet[Delivery] | None:
-    """Return the deliveries that have exactly this id; None if none has."""
-    for deliveries in (
-        Delivery.objects.filter(dedupe_key=term),
-        Delivery.objects.filter(idempotency_key=term),
-        # The key of a message that another has replaced since.
-        Delivery.objects.filter(
-            pk__in=Message.objects.filter(idempotency_key=term).values("delivery")
-        ),
-        Delivery.objects.filter(provider_message_id=term),
-        # Last, since a batch's id is that of thousands. The delivery's own is an event's as well.
-        Delivery.objects.filter(
-            pk__in=DeliveryEvent.objects.filter(correlation_id=term).values("delivery")
-        ),
-    ):
-        if deliveries.exists():
-            return deliveries
-    return None
 
 
 def traces(invoice_ids: Iterable[int]) -> tuple[Trace, ...]:
@@ -157,7 +108,9 @@ def traces(invoice_ids: Iterable[int]) -> tuple[Trace, ...]:
     for delivery in _newest_of_each(ids):
         deliveries[delivery.invoice_id].append(delivery)
     kept = {id_: found[:MOST_DELIVERIES] for id_, found in deliveries.items()}
-    steps = _steps([delivery for found in kept.values() for delivery in found], entries)
+    steps = defaultdict(list)
+    for step in steps_of([each for found in kept.values() for each in found], entries):
+        steps[step.delivery.invoice_id].append(step)
     return tuple(
         Trace(
             entry=entries[id_],
@@ -170,28 +123,36 @@ def traces(invoice_ids: Iterable[int]) -> tuple[Trace, ...]:
     )
 
 
-def _searchable(term: str) -> bool:
-    return bool(term) and len(term) <= _LONGEST_TERM and "\x00" not in term
-
-
-def _newest_of_each(invoice_ids: list[int]) -> QuerySet[Delivery]:
-    return (
-        Delivery.objects.filter(invoice__in=invoice_ids)
-        .select_related("requested_by")
-        .order_by("-id")[: MOST_INVOICES * (MOST_DELIVERIES + 1)]
-    )
-
-
-def _steps(
-    deliveries: list[Delivery], entries: dict[int, directory.Entry]
-) -> dict[int, list[Step]]:
-    """Return the events of these deliveries by invoice, in order of time."""
+def steps_of(deliveries: Sequence[Delivery], entries: Mapping[int, directory.Entry]) -> list[Step]:
+    """Return the newest steps of each of these deliveries, oldest first; one query."""
     by_id = {delivery.pk: delivery for delivery in deliveries}
-    events = DeliveryEvent.objects.filter(delivery__in=by_id).select_related("actor")
-    steps: dict[int, list[Step]] = defaultdict(list)
-    for event in events.order_by("at", "id"):
+    events = DeliveryEvent.objects.raw(_NEWEST_EVENTS, {"ids": list(by_id), "most": MOST_STEPS})
+    found = list(events.prefetch_related("actor"))
+    steps = []
+    for event in sorted(found, key=lambda event: (event.at, event.pk)):
         delivery = by_id[event.delivery_id]
         entry = entries.get(delivery.invoice_id)
         zone = entry.time_zone if entry else "UTC"
-        steps[delivery.invoice_id].append(Step(event=event, delivery=delivery, zone=zone))
+        steps.append(Step(event=event, delivery=delivery, zone=zone))
     return steps
+
+
+# Each invoice and each delivery by itself: one with years of reminders, or one that a program
+# requests every second, must not crowd out the others.
+_NEWEST_DELIVERIES = """
+    SELECT d.* FROM unnest(%(ids)s::bigint[]) AS wanted(id) JOIN LATERAL (
+        SELECT * FROM deliveries_delivery WHERE invoice_id = wanted.id
+        ORDER BY id DESC LIMIT %(most)s
+    ) d ON true ORDER BY d.id DESC
+"""
+_NEWEST_EVENTS = """
+    SELECT e.* FROM unnest(%(ids)s::bigint[]) AS wanted(id) JOIN LATERAL (
+        SELECT * FROM deliveries_deliveryevent WHERE delivery_id = wanted.id
+        ORDER BY id DESC LIMIT %(most)s
+    ) e ON true
+"""
+
+
+def _newest_of_each(invoice_ids: list[int]) -> Iterable[Delivery]:
+    parameters = {"ids": invoice_ids, "most": MOST_DELIVERIES + 1}
+    return Delivery.objects.raw(_NEWEST_DELIVERIES, parameters)

@@ -30,18 +30,28 @@ def customer_corrected(customer: Customer, changed: Collection[str], *, user_id:
         invoice_ids = set(open_deliveries.values_list("invoice_id", flat=True))
         ledger.note_correction(
             invoice_ids,
-            sentence=f"The customer's {_listed(words)} was corrected.",
+            sentence=f"The customer's {_listed(words)} corrected{_to(customer, changed)}.",
             actor_id=user_id,
         )
 
 
-def invoice_corrected(invoice: Invoice, *, user_id: int) -> None:
-    """Record it in the timelines of the invoice's e-mails that wait or are dead."""
+def invoice_corrected(invoice: Invoice, *, user_id: int, changed: Collection[str] = ()) -> None:
+    """Record it in the timelines of the invoice's e-mails that wait or are dead.
+
+    `changed` names what was, in words: "lines", "due date".
+    """
+    what = f"The invoice's {_listed(list(changed))}" if changed else "The invoice was"
     with transaction.atomic():
-        ledger.note_correction(
-            [invoice.pk], sentence="The invoice was corrected.", actor_id=user_id
-        )
+        ledger.note_correction([invoice.pk], sentence=f"{what} corrected.", actor_id=user_id)
+
+
+def _to(customer: Customer, changed: Collection[str]) -> str:
+    """Return the new address: which one an e-mail went to is what people ask."""
+    return f": now {customer.email or 'none'}" if "email" in changed else ""
 
 
 def _listed(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    """Return "lines were", "name and due date were", "due date was"."""
+    verb = "were" if len(words) > 1 or words[0].endswith("lines") else "was"
+    listed = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return f"{listed} {verb}"

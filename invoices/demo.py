@@ -32,6 +32,7 @@ LOGINS = (
     _Login(username="outsider", organization="nordlicht", role=Member.Role.OWNER),
     _Login(username="support", staff=True, group="Support"),
     _Login(username="operations", staff=True, group="Operations"),
+    _Login(username="auditor", staff=True, group="Auditor"),
     _Login(username="admin", staff=True, superuser=True),
 )
 

@@ -4,11 +4,12 @@ from collections.abc import Collection
 
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import QuerySet
-from django.db.models.functions import Lower, Upper
+from django.db.models.functions import Lower, Reverse, Upper
 from django.urls import reverse
 
 from deliveries.directory import Entry
 from invoices.models import Customer, Invoice
+from invoices.problems import problems_of
 from invoices.validation import is_known_zone
 
 # So many customers of one name are looked through; who means one of more says more of the name.
@@ -16,17 +17,20 @@ MOST_CUSTOMERS = 50
 
 
 class InvoiceDirectory:
-    def find(self, term: str, *, limit: int) -> list[int]:
-        """Return invoices by number, else by its beginning, else by customer; newest first."""
-        term = term.strip()
+    def find(self, term: str, *, limit: int, addresses: bool = True) -> list[int]:
+        """Return invoices by number, its beginning, its end, or by customer; newest first."""
+        term = term.strip().strip("<>").strip()
         if not term:
             return []
-        number = term.upper()
+        number = _upper(term)
         invoices = Invoice.objects.annotate(number_upper=Upper("number")).order_by("-id")
         for found in (
             invoices.filter(number_upper=number),
             invoices.filter(number_upper__startswith=number),
-            Invoice.objects.filter(customer__in=_customers(term)).order_by("-id"),
+            invoices.annotate(reversed=Reverse(Upper("number"))).filter(
+                reversed__startswith=number[::-1]
+            ),
+            Invoice.objects.filter(customer__in=_customers(term, addresses)).order_by("-id"),
         ):
             ids = list(found.values_list("pk", flat=True)[:limit])
             if ids:
@@ -41,18 +45,23 @@ class InvoiceDirectory:
         return {invoice.pk: _entry(invoice) for invoice in invoices}
 
 
-def _customers(term: str) -> list[int]:
+def _upper(text: str) -> str:
+    """Return the text in capitals as PostgreSQL does it, which leaves ß alone."""
+    return "".join(c.upper() if len(c.upper()) == 1 else c for c in text)
+
+
+def _customers(term: str, addresses: bool) -> list[int]:
     customers = Customer.objects.annotate(
         email_lower=Lower("email"), words=SearchVector("name", config="simple")
     )
-    by_address = _ids(customers.filter(email_lower__startswith=term.lower()))
-    return by_address or _ids(customers.filter(words=_words(term)))
+    by_address = customers.filter(email_lower__startswith=term.lower())
+    return (addresses and _ids(by_address)) or _ids(customers.filter(words=_words(term)))
 
 
 def _words(term: str) -> SearchQuery:
-    """Every word must begin one of the name's."""
-    words = ["".join(c for c in word if c.isalnum() or c in "-.") for word in term.split()]
-    lexemes = [f"'{word}':*" for word in words if word]
+    """Every word must begin one of the name's. What is quoted is no operator."""
+    words = [word.replace("\\", " ").replace("'", "''") for word in term.split()]
+    lexemes = [f"'{word}':*" for word in words if word.strip()]
     return SearchQuery(" & ".join(lexemes), search_type="raw", config="simple")
 
 
@@ -71,6 +80,7 @@ def _entry(invoice: Invoice) -> Entry:
         time_zone=zone if is_known_zone(zone) else "UTC",
         customer=customer.name,
         address=customer.email,
+        problems=tuple(problem.sentence for problem in problems_of(invoice)),
         invoice_url=reverse("admin:invoices_invoice_change", args=[invoice.pk]),
         customer_url=reverse("admin:invoices_customer_change", args=[customer.pk]),
     )

@@ -49,11 +49,15 @@ def _locked() -> InvoiceQuerySet:
 def is_sendable(invoice: Invoice, last: Delivery | None) -> bool:
     """Whether a click makes a promise: for a draft, or where the last one was cancelled.
 
-    `last` is the invoice's last delivery of this kind. A dead one is replayed instead.
+    `last` is the invoice's last delivery of this kind. A dead one is replayed instead. One that
+    was cancelled though the customer may have it is not sent again by a mere click.
     """
-    cancelled = last is not None and last.status == Delivery.Status.CANCELLED
-    return invoice.status == Invoice.Status.DRAFT or (
-        invoice.status == Invoice.Status.FAILED and cancelled
+    if last is None:
+        return invoice.status == Invoice.Status.DRAFT
+    return (
+        invoice.status in {Invoice.Status.DRAFT, Invoice.Status.FAILED}
+        and last.status == Delivery.Status.CANCELLED
+        and not last.may_have_arrived
     )
 
 

@@ -12,20 +12,21 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 
-from deliveries import advice, directory, tracing
+from deliveries import advice, directory, overview, searching, tracing
 from deliveries.admin import acting
-from deliveries.admin.filters import AgeFilter, KindFilter, OrganizationFilter, ReasonFilter
+from deliveries.admin.acts import ACTS, CANCEL, REPLAY, Act
+from deliveries.admin.filters import (
+    AgeFilter,
+    ArrivalFilter,
+    KindFilter,
+    OrganizationFilter,
+    ReasonFilter,
+    StatusFilter,
+)
 from deliveries.admin.readonly import ReadOnlyAdmin
 from deliveries.models import DeadLetter, Delivery, Message
 
-TONES = {
-    Delivery.Status.QUEUED: "busy",
-    Delivery.Status.RUNNING: "busy",
-    Delivery.Status.RETRYING: "wait",
-    Delivery.Status.SENT: "good",
-    Delivery.Status.DEAD: "bad",
-    Delivery.Status.CANCELLED: "quiet",
-}
+MOST_OTHERS = 20
 
 
 class DeliveryListAdmin(ReadOnlyAdmin):
@@ -46,17 +47,20 @@ class DeliveryListAdmin(ReadOnlyAdmin):
         return self.has_view_permission(request)
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
-        return acting.REPLAY.allowed(request)
+        return REPLAY.allowed(request)
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
-        return acting.CANCEL.allowed(request)
+        return CANCEL.allowed(request)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         if not search_term.strip():
             return queryset, False
-        return queryset.filter(pk__in=tracing.meant_by(search_term).values("pk")), False
+        meant = searching.deliveries_meant(
+            search_term, addresses=request.user.has_perm("deliveries.view_message")
+        )
+        return queryset.filter(pk__in=meant.values("pk")), False
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Read what the page's invoices are in one query."""
@@ -81,14 +85,14 @@ class DeliveryListAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Replay: send again what is dead …", permissions=["replay"])
     def replay(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
-        return self._ask(request, acting.REPLAY, queryset)
+        return self._ask(request, REPLAY, queryset)
 
     @admin.action(description="Cancel: take out for good …", permissions=["cancel"])
     def cancel(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
-        return self._ask(request, acting.CANCEL, queryset)
+        return self._ask(request, CANCEL, queryset)
 
     def _ask(
-        self, request: HttpRequest, act: acting.Act, chosen: QuerySet[Delivery]
+        self, request: HttpRequest, act: Act, chosen: QuerySet[Delivery]
     ) -> HttpResponse | None:
         back = f"{self.opts.model_name}?{request.GET.urlencode()}"
         return acting.ask(self, request, act, chosen, back=back)
@@ -100,7 +104,7 @@ class DeadLetterAdmin(DeliveryListAdmin):
 
     list_display = ["number", "customer", "organization", "kind", "told", "what_to_do", "age"]
     list_display_links = None
-    list_filter = [ReasonFilter, AgeFilter, KindFilter, OrganizationFilter]
+    list_filter = [ReasonFilter, ArrivalFilter, AgeFilter, KindFilter, OrganizationFilter]
     ordering = ["-finished_at"]
     sortable_by = ()
 
@@ -111,8 +115,10 @@ class DeadLetterAdmin(DeliveryListAdmin):
     def told(self, delivery: Delivery) -> str:
         return format_html(
             '<span class="pill pill-{}">{}</span><br>{}',
-            "wait" if delivery.dead_reason == Delivery.DeadReason.OUTCOME_UNKNOWN else "bad",
-            delivery.get_dead_reason_display(),
+            advice.tone(delivery),
+            advice.state(delivery)
+            if delivery.may_have_arrived
+            else delivery.get_dead_reason_display(),
             _shortened(delivery.last_error),
         )
 
@@ -136,7 +142,7 @@ class DeadLetterAdmin(DeliveryListAdmin):
 class DeliveryAdmin(DeliveryListAdmin):
     list_display = ["number", "kind", "customer", "organization", "state", "what_happened", "asked"]
     list_display_links = None
-    list_filter = ["status", KindFilter]
+    list_filter = [StatusFilter, KindFilter]
     ordering = ["-id"]
     sortable_by = ()
 
@@ -144,8 +150,8 @@ class DeliveryAdmin(DeliveryListAdmin):
     def state(self, delivery: Delivery) -> str:
         return format_html(
             '<span class="pill pill-{}">{}</span>',
-            TONES[Delivery.Status(delivery.status)],
-            delivery.get_status_display(),
+            advice.tone(delivery),
+            advice.state(delivery),
         )
 
     @admin.display(description="requested")
@@ -160,14 +166,14 @@ class DeliveryAdmin(DeliveryListAdmin):
                 self.admin_site.admin_view(acting.view_of_many(self, act)),
                 name=f"deliveries_delivery_{act.name}",
             )
-            for act in acting.ACTS
+            for act in ACTS
         ] + [
             path(
                 f"<int:delivery_id>/{act.name}/",
                 self.admin_site.admin_view(acting.view_of_one(self, act)),
                 name=f"deliveries_delivery_{act.name}_one",
             )
-            for act in acting.ACTS
+            for act in ACTS
         ]
         return [*own, *super().get_urls()]
 
@@ -176,19 +182,23 @@ class DeliveryAdmin(DeliveryListAdmin):
         if not self.has_view_permission(request) or request.method not in {"GET", "HEAD"}:
             raise PermissionDenied
         delivery = _delivery_or_404(object_id)
-        [trace] = tracing.traces([delivery.invoice_id])
+        entry = directory.current().entries([delivery.invoice_id])[delivery.invoice_id]
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": f"{delivery.kind.capitalize()} {delivery.reference}",
             "delivery": delivery,
-            "entry": trace.entry,
-            "steps": [step for step in trace.steps if step.delivery.pk == delivery.pk],
-            "others": [other for other in trace.deliveries if other.pk != delivery.pk],
-            "tone": TONES[Delivery.Status(delivery.status)],
+            "entry": entry,
+            "steps": tracing.steps_of([delivery], {entry.invoice_id: entry}),
+            "others": _others(delivery),
+            "tone": advice.tone(delivery),
+            "state": advice.state(delivery),
+            # What changes by itself is looked at again by itself.
+            "moving": delivery.status not in Delivery.FINAL,
+            "lane": overview.lane(delivery.lane),
             "what_happened": advice.what_happened(delivery),
             "what_to_do": advice.what_to_do(delivery),
-            "acts": [act for act in acting.ACTS if act.offered(request, delivery)],
+            "acts": [act for act in ACTS if act.offered(request, delivery)],
             "stored": Message.objects.filter(delivery=delivery)
             .order_by("-id")
             .only("pk", "subject", "created_at", "idempotency_key"),
@@ -204,6 +214,12 @@ def _delivery_or_404(object_id: str) -> Delivery:
     if delivery is None:
         raise Http404
     return delivery
+
+
+def _others(delivery: Delivery) -> QuerySet[Delivery]:
+    """Return the newest other deliveries about the same invoice."""
+    same = Delivery.objects.filter(invoice=delivery.invoice_id).exclude(pk=delivery.pk)
+    return same.order_by("-pk")[:MOST_OTHERS]
 
 
 def _shortened(text: str) -> str:

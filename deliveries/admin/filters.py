@@ -24,7 +24,18 @@ class KindFilter(admin.SimpleListFilter):
         return [(name, name.capitalize()) for name in kinds.names()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
-        return queryset.filter(kind=self.value()) if self.value() else queryset
+        return queryset.filter(kind=self.value()) if self.value() in kinds.names() else queryset
+
+
+class StatusFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(status.value, str(status.label)) for status in Delivery.Status]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        return queryset.filter(status=self.value()) if self.value() else queryset
 
 
 class ReasonFilter(admin.SimpleListFilter):
@@ -44,6 +55,24 @@ class ReasonFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
         return queryset.filter(dead_reason=self.value()) if self.value() else queryset
+
+
+class ArrivalFilter(admin.SimpleListFilter):
+    """Whether the customer may have it all the same."""
+
+    title = "arrival"
+    parameter_name = "arrival"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("maybe", "The customer may have it"), ("never", "Certainly not sent")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        match self.value():
+            case "maybe":
+                return queryset.filter(handed_over_at__isnull=False)
+            case "never":
+                return queryset.filter(handed_over_at__isnull=True)
+        return queryset
 
 
 class OrganizationFilter(admin.SimpleListFilter):

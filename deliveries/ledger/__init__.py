@@ -19,6 +19,7 @@ from deliveries.ledger.requesting_many import Wanted, request_many
 from deliveries.ledger.settling import release, settle, settle_batch
 from deliveries.ledger.singled_out import singled_out
 from deliveries.ledger.sql import database_now
+from deliveries.ledger.vouching import vouch
 from deliveries.ledger.waking import CHANNEL
 
 __all__ = [
@@ -54,5 +55,6 @@ __all__ = [
     "settle",
     "settle_batch",
     "singled_out",
+    "vouch",
     "wake_due",
 ]

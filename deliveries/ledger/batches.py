@@ -1,6 +1,8 @@
 """What a person's action on many deliveries came to."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 from deliveries.models import Delivery
 
@@ -11,6 +13,16 @@ class Batch:
 
     done: tuple[int, ...]
     skipped: dict[int, str]
+
+    @classmethod
+    def of(cls, parts: Iterable["Batch"]) -> Self:
+        """Put the parts together."""
+        done: list[int] = []
+        skipped: dict[int, str] = {}
+        for part in parts:
+            done += part.done
+            skipped |= part.skipped
+        return cls(done=tuple(done), skipped=skipped)
 
 
 MISSING = "it does not exist"

@@ -1,11 +1,14 @@
 """Telling a delivery's timeline that what it says was corrected."""
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime
 
 from deliveries import correlation
 from deliveries.ledger import timeline
 from deliveries.models import Delivery, DeliveryEvent
+
+logger = logging.getLogger(__name__)
 
 # A customer with a year of dead reminders: the newest tell the story.
 MOST = 1_000
@@ -44,4 +47,9 @@ def note_correction(
         ],
         now=now,
     )
+    if open_ids:
+        logger.info(
+            "correction noted",
+            extra={"count": len(open_ids), "actor": actor_id, "correlation_id": correlation_id},
+        )
     return len(open_ids)

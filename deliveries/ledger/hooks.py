@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 # How long a hook may wait for a row that somebody else has locked. It waits inside the settling
 # transaction, under the lane's lock: one stuck invoice must not hold up the fleet.
 LOCK_PATIENCE = "250ms"
+LOCK_NOT_AVAILABLE = "55P03"
 
 
 def settled(delivery_ids: Iterable[int]) -> None:
@@ -60,9 +61,14 @@ def follow_up(lane: str, *, limit: int = 100) -> int:
     return len(followed)
 
 
-def replayed(delivery_ids: Iterable[int]) -> None:
-    """Call `on_replayed` for each, by invoice; joins the caller's transaction."""
-    _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_replayed(delivery))
+def replayed(delivery_ids: Iterable[int]) -> set[int]:
+    """Call `on_replayed` for each that is about to be put back; joins the caller's transaction.
+
+    Return the ids of those whose invoice somebody else has locked, so that they stay as they are.
+    """
+    failed = _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_replayed(delivery))
+    # A fault of ours must not keep a person from replaying; somebody else's lock passes.
+    return {id_ for id_, error in failed.items() if _sqlstate(error) == LOCK_NOT_AVAILABLE}
 
 
 def _note_unfollowed(delivery_ids: Collection[int]) -> None:
@@ -77,22 +83,25 @@ def _note_unfollowed(delivery_ids: Collection[int]) -> None:
         )
 
 
-def _call(delivery_ids: Iterable[int], hook: Callable[[Delivery], None]) -> set[int]:
-    """Call the hook for each, in a savepoint of its own; return the ids of those that failed."""
+def _call(delivery_ids: Iterable[int], hook: Callable[[Delivery], None]) -> dict[int, Exception]:
+    """Call the hook for each, in a savepoint of its own; return what failed, by id."""
     ids = list(delivery_ids)
-    failed: set[int] = set()
+    failed: dict[int, Exception] = {}
     if not ids:
         return failed
     sql.run(f"SET LOCAL lock_timeout = '{LOCK_PATIENCE}'", {})
     # Hooks lock invoices: two batches that share some must come to them in the same order.
-    for delivery in Delivery.objects.filter(pk__in=ids).order_by("invoice_id", "pk"):
+    deliveries = list(Delivery.objects.filter(pk__in=ids).order_by("invoice_id", "pk"))
+    if _call_together(deliveries, hook):
+        deliveries = []
+    for delivery in deliveries:
         try:
             with transaction.atomic():
                 hook(delivery)
         except Exception as error:
             if _connection_lost(error):
                 raise
-            failed.add(delivery.pk)
+            failed[delivery.pk] = error
             logger.exception(
                 "kind could not follow its delivery",
                 extra={
@@ -105,10 +114,33 @@ def _call(delivery_ids: Iterable[int], hook: Callable[[Delivery], None]) -> set[
     return failed
 
 
+def _call_together(deliveries: list[Delivery], hook: Callable[[Delivery], None]) -> bool:
+    """Call the hook for all in one savepoint, which is quicker by far; tell whether all went well.
+
+    PostgreSQL keeps 64 savepoints of a transaction at hand, and searches for those beyond.
+    """
+    if len(deliveries) < 2:
+        return False
+    try:
+        with transaction.atomic():
+            for delivery in deliveries:
+                hook(delivery)
+    except Exception as error:
+        if _connection_lost(error):
+            raise
+        return False
+    return True
+
+
+def _sqlstate(error: Exception) -> str | None:
+    state: str | None = getattr(error.__cause__, "sqlstate", None)
+    return state
+
+
 def _connection_lost(error: Exception) -> bool:
     """Tell a lost connection from a statement that failed on it: a lock, a deadlock, a timeout."""
     if not isinstance(error, InterfaceError | OperationalError):
         return False
-    state = getattr(error.__cause__, "sqlstate", None)
+    state = _sqlstate(error)
     # Class 08 is a broken connection, 57P a server that shuts down; without a state, libpq spoke.
     return state is None or state.startswith(("08", "57P"))

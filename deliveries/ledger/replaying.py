@@ -18,6 +18,9 @@ from deliveries.models import Delivery, DeliveryEvent
 
 logger = logging.getLogger(__name__)
 
+# Rows and their invoices are locked until the transaction ends, and finance clicks meanwhile.
+AT_ONCE = 250
+
 
 def replay(
     delivery_id: int,
@@ -90,32 +93,69 @@ def replay_many(
     died_by: datetime | None = None,
     now: datetime | None = None,
 ) -> Batch:
-    """Put dead letters back, each as a transition of the same row; one transaction.
+    """Put dead letters back, each as a transition of the same row; a transaction for each few.
 
     If the last outcome was a known refusal, it is composed anew under a new key. If the provider
     may have accepted it and still knows the key, the stored message goes again under the same
     key. If the key has expired, only `confirmed` sends again, under a new key.
-    `died_by` is when the person looked: what has been replayed and died again since is skipped,
-    so that a second click on the same page does not confirm what nobody has seen.
+    `died_by` is when the person looked. What died again since, or became unknown since, is
+    skipped: a click confirms only what was seen.
     """
+    order = _Order(
+        actor_id=actor_id,
+        reason=reason,
+        confirmed=confirmed,
+        died_by=died_by,
+        key_lifetime=key_lifetime,
+        now=now,
+    )
     ids = sorted(set(delivery_ids))
+    with correlation.bound(correlation_id=correlation.current_id()):
+        return Batch.of(
+            _replay_some(ids[start : start + AT_ONCE], order, batch_of=len(ids))
+            for start in range(0, len(ids), AT_ONCE)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Order:
+    """What a person wants, and what they saw."""
+
+    actor_id: int
+    reason: str
+    confirmed: bool
+    died_by: datetime | None
+    key_lifetime: timedelta
+    now: datetime | None
+
+    def objection(self, row: sql.Row) -> str:
+        """Return why this row is to be left alone; empty if it is not."""
+        prospect = _prospect(row)
+        if prospect.case is None:
+            return prospect.why_not
+        if self.died_by is not None and row.finished_at > self.died_by:
+            return "replayed meanwhile, and not sent again: look at it anew"
+        if prospect.case is not Case.UNKNOWN:
+            return ""
+        if self.died_by is not None and row.key_known_until > self.died_by:
+            return "the provider has forgotten its key since you looked: look at it anew"
+        return "" if self.confirmed else _UNCONFIRMED
+
+
+def _replay_some(ids: Sequence[int], order: _Order, *, batch_of: int) -> Batch:
+    """Replay a few in one transaction; each whose invoice cannot follow is skipped."""
     with transaction.atomic():
         for lane in _lanes(ids):
             lanes.ensure(lane)
-        rows = sql.rows(f"{_ROWS} FOR NO KEY UPDATE", _about(ids, key_lifetime, now))
+        parameters = _about(ids, order.key_lifetime, order.now)
+        rows = sql.rows(f"{_ROWS} FOR NO KEY UPDATE", parameters)
         skipped = {missing.delivery_id: missing.why_not for missing in _missing(ids, rows)}
-        wanted = []
-        for row in rows:
-            prospect = _prospect(row)
-            if prospect.case is None:
-                skipped[row.id] = prospect.why_not
-            elif died_by is not None and row.finished_at > died_by:
-                skipped[row.id] = "replayed meanwhile, and not sent again: look at it anew"
-            elif prospect.case is Case.UNKNOWN and not confirmed:
-                skipped[row.id] = _UNCONFIRMED
-            else:
-                wanted.append(row)
-        _put_back(wanted, actor_id, reason, confirmed, now)
+        skipped |= {row.id: why for row in rows if (why := order.objection(row))}
+        wanted = [row for row in rows if row.id not in skipped]
+        busy = hooks.replayed([row.id for row in wanted])
+        skipped |= dict.fromkeys(busy, "its invoice is in use right now: try again")
+        wanted = [row for row in wanted if row.id not in busy]
+        _put_back(wanted, order, batch_of)
     return Batch(done=tuple(row.id for row in wanted), skipped=skipped)
 
 
@@ -128,8 +168,8 @@ _ROWS = f"""
 """
 
 
-def _about(ids: list[int], key_lifetime: timedelta, now: datetime | None) -> dict[str, object]:
-    return {"ids": ids, "key_lifetime": key_lifetime, "now": now}
+def _about(ids: Sequence[int], key_lifetime: timedelta, now: datetime | None) -> dict[str, object]:
+    return {"ids": list(ids), "key_lifetime": key_lifetime, "now": now}
 
 
 def _prospect(row: sql.Row) -> Prospect:
@@ -143,18 +183,12 @@ def _prospect(row: sql.Row) -> Prospect:
     return Prospect(delivery_id=row.id, case=Case.SAME, key_known_until=row.key_known_until)
 
 
-def _missing(ids: list[int], rows: Sequence[sql.Row]) -> list[Prospect]:
+def _missing(ids: Sequence[int], rows: Sequence[sql.Row]) -> list[Prospect]:
     missing = sorted(set(ids) - {row.id for row in rows})
     return [Prospect(delivery_id=id_, case=None, why_not=MISSING) for id_ in missing]
 
 
-def _put_back(
-    rows: Sequence[sql.Row],
-    actor_id: int,
-    reason: str,
-    confirmed: bool,
-    now: datetime | None,
-) -> None:
+def _put_back(rows: Sequence[sql.Row], order: _Order, batch_of: int) -> None:
     if not rows:
         return
     same_key = {row.id for row in rows if row.may_have_accepted and not row.key_expired}
@@ -174,24 +208,23 @@ def _put_back(
             timeline.Event(
                 delivery_id=row.id,
                 type=DeliveryEvent.Type.REPLAYED,
-                sentence=f"Put back to be sent again: {reason}",
-                actor_id=actor_id,
+                sentence=f"Put back to be sent again: {order.reason}",
+                actor_id=order.actor_id,
                 correlation_id=correlation_id,
                 details={
                     "same_message": row.id in same_key,
-                    "confirmed": confirmed,
-                    "batch_of": len(rows),
+                    "confirmed": order.confirmed,
+                    "batch_of": batch_of,
                 },
             )
             for row in rows
         ],
-        now=now,
+        now=order.now,
     )
-    hooks.replayed([row.id for row in rows])
     _join_queue(rows, same_key)
     for lane in sorted({row.lane for row in rows}):
         waking.wake(lane)
-    logger.info("deliveries replayed", extra={"count": len(rows), "actor": actor_id})
+    logger.info("deliveries replayed", extra={"count": len(rows), "actor": order.actor_id})
 
 
 def _join_queue(rows: Sequence[sql.Row], same_key: set[int]) -> None:

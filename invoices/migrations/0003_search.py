@@ -4,7 +4,7 @@ from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.contrib.postgres.search import SearchVector
 from django.db import migrations, models
-from django.db.models.functions import Lower, Upper
+from django.db.models.functions import Lower, Reverse, Upper
 
 
 class Migration(migrations.Migration):
@@ -27,6 +27,13 @@ class Migration(migrations.Migration):
             "invoice",
             models.Index(
                 OpClass(Upper("number"), name="text_pattern_ops"), name="invoice_by_number_start"
+            ),
+        ),
+        AddIndexConcurrently(
+            "invoice",
+            models.Index(
+                OpClass(Reverse(Upper("number")), name="text_pattern_ops"),
+                name="invoice_by_number_end",
             ),
         ),
     ]

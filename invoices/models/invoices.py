@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.contrib.postgres.indexes import OpClass
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now, Upper
+from django.db.models.functions import Now, Reverse, Upper
 
 from invoices import money, validation
 from invoices.models.customers import Customer
@@ -85,6 +85,11 @@ class Invoice(models.Model):
             # Support's search over all organizations: by the number's beginning, whatever the case.
             models.Index(
                 OpClass(Upper("number"), name="text_pattern_ops"), name="invoice_by_number_start"
+            ),
+            # The same by the number's end: people say "seventeen" of INV-0017.
+            models.Index(
+                OpClass(Reverse(Upper("number")), name="text_pattern_ops"),
+                name="invoice_by_number_end",
             ),
         ]
 

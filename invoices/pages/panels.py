@@ -14,7 +14,6 @@ from invoices.pages.states import (
     EmailState,
     Pill,
     email_state,
-    may_have_arrived,
     payment_state,
 )
 from invoices.pages.timelines import (
@@ -81,7 +80,7 @@ def email_panel(
 
 def _advice(delivery: Delivery | None) -> str:
     """Say who can do what, unless the state's own detail does."""
-    if delivery is None or delivery.status != Delivery.Status.DEAD or may_have_arrived(delivery):
+    if delivery is None or delivery.status != Delivery.Status.DEAD or delivery.may_have_arrived:
         return ""
     match delivery.dead_reason:
         case Delivery.DeadReason.REJECTED | Delivery.DeadReason.NOT_SENDABLE:

@@ -23,7 +23,7 @@ _Status = Delivery.Status
 _MAY_HAVE_ARRIVED = Q(dead_reason=Delivery.DeadReason.OUTCOME_UNKNOWN) | Q(
     handed_over_at__isnull=False
 )
-# What a reminder may have come to, as `may_have_arrived` and the ledger's states tell it apart.
+# What a reminder may have come to, as `Delivery.may_have_arrived` and the states tell it apart.
 _GROUPS: dict[str, Q] = {
     "recorded": Q(status=_Status.QUEUED),
     "sending": Q(status=_Status.RUNNING),

@@ -11,7 +11,7 @@ from deliveries.models import Delivery
 from invoices import reminders
 from invoices.models import Invoice, Member
 from invoices.pages.formats import Formats, Moment
-from invoices.pages.states import EmailState, Pill, may_have_arrived, reminder_state
+from invoices.pages.states import EmailState, Pill, reminder_state
 from invoices.pages.timelines import (
     Step,
     StoredMessage,
@@ -189,7 +189,7 @@ def _last(delivery: Delivery, formats: Formats) -> LastReminder:
         )
     if delivery.status == Delivery.Status.DEAD:
         moment = formats.day_moment(delivery.finished_at) if delivery.finished_at else None
-        if may_have_arrived(delivery):
+        if delivery.may_have_arrived:
             return LastReminder(
                 label=_("Reminder: we do not know"), tone="wait", icon="question", moment=moment
             )

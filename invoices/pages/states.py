@@ -111,7 +111,7 @@ def _sent(delivery: Delivery, formats: Formats) -> EmailState:
 
 def _dead(delivery: Delivery, formats: Formats) -> EmailState:
     moment = formats.moment(delivery.finished_at) if delivery.finished_at else None
-    if may_have_arrived(delivery):
+    if delivery.may_have_arrived:
         return EmailState(
             label=_("We do not know"),
             tone="wait",
@@ -135,14 +135,6 @@ def _dead(delivery: Delivery, formats: Formats) -> EmailState:
     )
 
 
-def may_have_arrived(delivery: Delivery) -> bool:
-    """Tell whether a delivery that was given up may have reached the customer all the same.
-
-    Whatever the dead reason: given up after a timeout, the provider may well have accepted it.
-    """
-    return delivery.dead_reason == _Reason.OUTCOME_UNKNOWN or delivery.handed_over_at is not None
-
-
 def _why_dead(delivery: Delivery) -> str:
     if delivery.dead_reason == _Reason.CRASHED:
         return _("It %(what)s. Support has to look at it.") % {
@@ -154,7 +146,7 @@ def _why_dead(delivery: Delivery) -> str:
 def _cancelled(delivery: Delivery, formats: Formats) -> EmailState:
     return EmailState(
         label=_("Cancelled"),
-        tone="quiet",
+        tone="wait" if delivery.may_have_arrived else "quiet",
         icon="slash",
         final=True,
         moment=formats.moment(delivery.finished_at) if delivery.finished_at else None,

@@ -53,7 +53,7 @@ def test_one_that_fails_for_ever_does_not_keep_the_others_waiting(
     assert note.settled == [(good.pk, Status.SENT)]
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 def test_an_invoice_that_somebody_has_locked_holds_up_no_other(program: Programs) -> None:
     organization = factories.make_organization()
     stuck, free = (factories.make_invoice(organization) for _ in range(2))

@@ -126,7 +126,7 @@ def test_a_delivery_never_handed_over_may_be_as_old_as_it_likes(delivery: Delive
     assert fresh(delivery).handed_over_at == at(days=30)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 def test_the_hand_over_is_committed_before_the_first_byte_leaves(delivery: Delivery) -> None:
     hand_over(claim_one())
     assert not connection.in_atomic_block

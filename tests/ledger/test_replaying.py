@@ -184,7 +184,7 @@ def test_no_ids_are_no_work(support: User) -> None:
     assert replay_many([], support) == ledger.Batch(done=(), skipped={})
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 def test_a_replay_wakes_the_lanes_listeners(delivery: Delivery, support: User) -> None:
     bring_to(delivery, Status.DEAD)
     with connection.cursor() as cursor:

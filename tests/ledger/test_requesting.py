@@ -104,14 +104,14 @@ def test_a_promise_vanishes_with_the_change_that_it_belongs_to(invoice: Invoice)
     assert not DeliveryEvent.objects.exists()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 def test_a_request_insists_on_a_transaction(invoice: Invoice) -> None:
     with pytest.raises(transaction.TransactionManagementError, match=r"ledger\.request"):
         request(invoice)
     assert not Delivery.objects.exists()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 def test_a_commit_wakes_the_lanes_listeners(invoice: Invoice) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"LISTEN {ledger.CHANNEL}")

@@ -11,11 +11,14 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from deliveries import kinds, ledger
 from deliveries.models import Delivery, DeliveryEvent
 from deliveries.outcomes import Dead
-from invoices.models import Invoice, Organization
+from invoices import tokens
+from invoices.models import Invoice, Member, Organization
+from invoices.sending import send
 from tests import factories
 from tests.support.conftest import LogIn, another, kill
 
@@ -259,3 +262,109 @@ def make_dead(organization: Organization, count: int) -> None:
         status="dead", dead_reason="rejected", last_error="no such address", finished_at=Now()
     )
     Invoice.objects.filter(status="sending").update(status="failed", failure_reason="refused")
+
+
+# What the customer may have ---------------------------------------------------------------------
+
+
+def dropped(delivery: Delivery) -> None:
+    """Let it be given up after the provider may have accepted it."""
+    gave_up = Dead(
+        reason=Delivery.DeadReason.GAVE_UP, error="It broke off.", may_have_accepted=True
+    )
+    kill(delivery, gave_up)
+    Delivery.objects.filter(pk=delivery.pk).update(handed_over_at=timezone.now())
+
+
+def test_what_may_have_arrived_is_told_as_such_everywhere(
+    client: Client, delivery: Delivery
+) -> None:
+    dropped(delivery)
+    for address in (DEAD, f"{ALL}{delivery.pk}/change/"):
+        page = client.get(address).content.decode()
+        assert "We do not know" in page
+        assert "say “It was sent”" in page
+    assert f"/{delivery.pk}/change/" in client.get(DEAD, {"arrival": "maybe"}).content.decode()
+    assert f"/{delivery.pk}/change/" not in client.get(DEAD, {"arrival": "never"}).content.decode()
+
+
+def test_what_the_providers_log_shows_is_recorded_as_sent(
+    client: Client, delivery: Delivery
+) -> None:
+    dropped(delivery)
+    page = client.get(f"{ALL}{delivery.pk}/vouch/").content.decode()
+    told = act(client, page, reason="Seen in its log.", provider_message_id="msg-5")
+    assert "1 recorded as sent." in told
+    delivery.refresh_from_db()
+    assert (delivery.status, delivery.provider_message_id) == ("sent", "msg-5")
+    assert delivery.sent_at == delivery.handed_over_at
+    event = delivery.events.get(type=DeliveryEvent.Type.SENT)
+    assert event.actor is not None
+    assert Invoice.objects.get(pk=delivery.invoice_id).status == Invoice.Status.SENT
+
+
+@pytest.mark.parametrize("id_", ["", "two words", "x" * 256])
+def test_sent_needs_the_providers_id(client: Client, delivery: Delivery, id_: str) -> None:
+    dropped(delivery)
+    page = client.get(f"{ALL}{delivery.pk}/vouch/").content.decode()
+    assert "errornote" in act(client, page, reason="Seen.", provider_message_id=id_)
+    assert status(delivery) == "dead"
+
+
+def test_what_the_provider_never_had_cannot_be_vouched_for(client: Client, dead: Delivery) -> None:
+    page = client.get(f"{ALL}{dead.pk}/vouch/").content.decode()
+    assert "There is nothing to do." in page
+    form = {"ids": str(dead.pk), "seen_at": timezone.now().isoformat(), "reason": "x"}
+    client.post(f"{ALL}vouch/", form | {"provider_message_id": "msg-5"})
+    assert status(dead) == "dead"
+
+
+def test_cancelling_what_may_have_arrived_warns_and_keeps_finance_from_a_mere_click(
+    client: Client, delivery: Delivery, owner: User
+) -> None:
+    dropped(delivery)
+    page = client.get(f"{ALL}{delivery.pk}/cancel/").content.decode()
+    assert "may have been accepted" in page
+    act(client, page, reason="It was sent.")
+    assert "may have reached the customer" in delivery.events.latest("id").sentence
+    again = send(delivery.invoice_id, organization=delivery.organization, user_id=owner.pk)
+    assert (again.pk, Delivery.objects.count()) == (delivery.pk, 1)
+
+
+def test_a_confirmation_covers_only_what_was_shown_as_unknown(
+    client: Client, delivery: Delivery, settings: Settings
+) -> None:
+    """The key that lived when the page was made is forgotten by the time of the click."""
+    dropped(delivery)
+    page = asked(client, "replay", [delivery])
+    settings.DELIVERY_KEY_LIFETIME_SECONDS = 0.001
+    seen = re.sub(r'(name="seen_at" value=")[^"]*', rf"\g<1>{_before(delivery)}", page)
+    told = act(client, seen, reason="x", confirmed="on")
+    assert "forgotten its key since you looked" in told
+    assert status(delivery) == "dead"
+
+
+def _before(delivery: Delivery) -> str:
+    """Return a moment after it died and before its key was forgotten."""
+    delivery.refresh_from_db()
+    Delivery.objects.filter(pk=delivery.pk).update(
+        finished_at=timezone.now() - timedelta(minutes=2)
+    )
+    return (timezone.now() - timedelta(minutes=1)).isoformat()
+
+
+def test_a_cancel_leaves_what_was_replayed_meanwhile(client: Client, dead: Delivery) -> None:
+    page = asked(client, "cancel", [dead])
+    replay(client, dead)
+    assert "replayed since you looked" in act(client, page, reason="Not wanted.")
+    assert status(dead) == "queued"
+
+
+def test_a_tokens_program_does_not_reach_the_admin(dead: Delivery, support: User) -> None:
+    member = Member.objects.create(organization=dead.organization, user=support, role="viewer")
+    token = tokens.issue(member, name="ERP")
+    program = Client(headers={"Authorization": f"Bearer {token}"})
+    assert program.get(DEAD).status_code == 302
+    form = {"ids": str(dead.pk), "seen_at": timezone.now().isoformat(), "reason": "x"}
+    assert program.post(f"{ALL}replay/", form).status_code == 302
+    assert status(dead) == "dead"

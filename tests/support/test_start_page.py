@@ -173,7 +173,7 @@ def test_staff_without_a_role_see_no_numbers(
 
 @pytest.mark.parametrize("role", ["support", "operations", "auditor"])
 def test_every_role_sees_the_numbers(
-    role: str, log_in: LogIn, request: pytest.FixtureRequest
+    db: None, role: str, log_in: LogIn, request: pytest.FixtureRequest
 ) -> None:
     page = words(log_in(request.getfixturevalue(role)).get(START))
     assert all(part in page for parts in PARTS.values() for part in parts)

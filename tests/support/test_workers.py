@@ -74,7 +74,7 @@ def test_the_list_costs_the_same_however_many_there_are(
 
 @pytest.mark.parametrize("role", ["support", "operations", "auditor"])
 def test_every_role_sees_workers_and_nobody_changes_them(
-    role: str, log_in: LogIn, request: pytest.FixtureRequest
+    db: None, role: str, log_in: LogIn, request: pytest.FixtureRequest
 ) -> None:
     browser = log_in(request.getfixturevalue(role))
     beat("lagos-1")
