@@ -2,6 +2,8 @@
 
 from django.db import connection
 
+from invoices.models import Organization
+
 ORGANIZATIONS = 1_000
 # An invoice's e-mail and its reminders.
 DELIVERIES_OF_AN_INVOICE = 10
@@ -110,5 +112,84 @@ _STATEMENTS = (
            md5('w' || i), '', '', '', now()
     FROM generate_series(1, least(%(waiting)s, %(invoices)s)) i
     JOIN invoices_invoice invoice ON invoice.id = i
+    """,
+)
+
+
+def make_list(invoices: int) -> Organization:
+    """Make one organization with so many invoices, an e-mail behind each, ten for a customer.
+
+    Beside it stand a hundred others with a thousandth of that each, whose numbers begin alike.
+    Most are paid; the newest are drafts, on their way, or not due yet.
+    """
+    parameters = {"invoices": invoices, "customers": max(1, invoices // 10)}
+    with connection.cursor() as cursor:
+        for statement in _LIST:
+            cursor.execute(statement, parameters)
+        cursor.execute("VACUUM ANALYZE")
+    return Organization.objects.get(pk=1)
+
+
+_LIST = (
+    """
+    INSERT INTO invoices_organization
+        (id, name, slug, email, address, tax_id, payment_details, language, time_zone,
+         reminders_enabled, reminders_after_days)
+    SELECT i, 'Company ' || i, 'company-' || i, 'billing@company' || i || '.example', '', '', '',
+           'en', 'Africa/Lagos', true, 1
+    FROM generate_series(1, 101) i
+    """,
+    """
+    INSERT INTO invoices_customer
+        (id, organization_id, name, email, address, tax_id, language, reminders_paused)
+    SELECT i, CASE WHEN i <= %(customers)s THEN 1 ELSE 2 + i %% 100 END,
+           'Customer Number' || i || CASE WHEN i %% 3 = 0 THEN ' Trading' ELSE ' Bakery' END,
+           'accounts' || i || '@customer.example', '', '', '', false
+    FROM generate_series(1, %(customers)s * 11 / 10) i
+    """,
+    """
+    INSERT INTO invoices_invoice
+        (id, organization_id, customer_id, number, status, currency, amount_minor, issued_on,
+         due_on, payment_terms, notes, failure_reason, reminders_paused)
+    SELECT i, customer.organization_id, customer.id, 'INV-' || lpad(i::text, 8, '0'), state.status,
+           CASE WHEN i %% 50 = 0 THEN 'EUR' ELSE 'NGN' END, 100 + i::bigint * 7919 %% 1000003,
+           current_date - age.days, current_date - age.days + 30, '', '',
+           CASE WHEN state.status = 'failed' THEN 'no such address' ELSE '' END, false
+    FROM generate_series(1, %(invoices)s * 11 / 10) i
+    JOIN invoices_customer customer ON customer.id = 1 + (i - 1) %% (%(customers)s * 11 / 10)
+    CROSS JOIN LATERAL (
+        SELECT ((%(invoices)s * 11 / 10 - i)::bigint * 1000 / %(invoices)s)::int AS days
+    ) age
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN i %% 200 = 7 THEN 'failed'
+                    WHEN i %% 100 = 9 THEN 'void'
+                    WHEN age.days < 20 THEN 'draft'
+                    WHEN age.days < 30 THEN 'sending'
+                    WHEN age.days < 120 OR i %% 4 = 0 THEN 'sent'
+                    ELSE 'paid' END AS status
+    ) state
+    """,
+    """
+    INSERT INTO deliveries_delivery
+        (id, organization_id, invoice_id, kind, lane, reference, dedupe_key, idempotency_key,
+         status, claims, attempts, lease_token, fair_tag, correlation_id, provider_message_id,
+         last_error, dead_reason, created_at, next_attempt_at, sent_at, finished_at)
+    SELECT i, invoice.organization_id, invoice.id, 'invoice', 'email', invoice.number,
+           'history:' || i, 'delivery-history-' || i, state.status, 0, 1, 1, i,
+           md5(i::text), CASE WHEN state.status = 'sent' THEN 'msg-' || i ELSE '' END,
+           CASE WHEN state.status IN ('dead', 'retrying') THEN 'no such address' ELSE '' END,
+           CASE WHEN state.status = 'dead' THEN 'rejected' ELSE '' END, now(),
+           CASE WHEN state.status = 'retrying' THEN now() + interval '1 hour' END,
+           CASE WHEN state.status = 'sent' THEN now() END,
+           CASE WHEN state.status IN ('sent', 'dead') THEN now() END
+    FROM invoices_invoice invoice
+    CROSS JOIN LATERAL (SELECT invoice.id AS i) one
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN invoice.status = 'sending' AND i %% 10 = 0 THEN 'retrying'
+                    WHEN invoice.status = 'sending' THEN 'queued'
+                    WHEN invoice.status = 'failed' THEN 'dead'
+                    ELSE 'sent' END AS status
+    ) state
+    WHERE invoice.status <> 'draft'
     """,
 )

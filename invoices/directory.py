@@ -2,12 +2,11 @@
 
 from collections.abc import Collection
 
-from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import QuerySet
-from django.db.models.functions import Lower, Reverse, Upper
 from django.urls import reverse
 
 from deliveries.directory import Entry
+from invoices import searching
 from invoices.models import Customer, Invoice
 from invoices.problems import problems_of
 from invoices.validation import is_known_zone
@@ -22,14 +21,11 @@ class InvoiceDirectory:
         term = term.strip().strip("<>").strip()
         if not term:
             return []
-        number = _upper(term)
-        invoices = Invoice.objects.annotate(number_upper=Upper("number")).order_by("-id")
+        invoices = searching.with_number(Invoice.objects.all()).order_by("-id")
         for found in (
-            invoices.filter(number_upper=number),
-            invoices.filter(number_upper__startswith=number),
-            invoices.annotate(reversed=Reverse(Upper("number"))).filter(
-                reversed__startswith=number[::-1]
-            ),
+            invoices.filter(searching.number_is(term)),
+            invoices.filter(searching.number_begins(term)),
+            searching.with_reversed_number(invoices).filter(searching.number_ends(term)),
             Invoice.objects.filter(customer__in=_customers(term, addresses)).order_by("-id"),
         ):
             ids = list(found.values_list("pk", flat=True)[:limit])
@@ -45,24 +41,10 @@ class InvoiceDirectory:
         return {invoice.pk: _entry(invoice) for invoice in invoices}
 
 
-def _upper(text: str) -> str:
-    """Return the text in capitals as PostgreSQL does it, which leaves ß alone."""
-    return "".join(c.upper() if len(c.upper()) == 1 else c for c in text)
-
-
 def _customers(term: str, addresses: bool) -> list[int]:
-    customers = Customer.objects.annotate(
-        email_lower=Lower("email"), words=SearchVector("name", config="simple")
-    )
-    by_address = customers.filter(email_lower__startswith=term.lower())
-    return (addresses and _ids(by_address)) or _ids(customers.filter(words=_words(term)))
-
-
-def _words(term: str) -> SearchQuery:
-    """Every word must begin one of the name's. What is quoted is no operator."""
-    words = [word.replace("\\", " ").replace("'", "''") for word in term.split()]
-    lexemes = [f"'{word}':*" for word in words if word.strip()]
-    return SearchQuery(" & ".join(lexemes), search_type="raw", config="simple")
+    customers = searching.customers()
+    by_address = customers.filter(searching.address_begins(term))
+    return (addresses and _ids(by_address)) or _ids(customers.filter(searching.words_begin(term)))
 
 
 def _ids(customers: QuerySet[Customer]) -> list[int]:

@@ -61,9 +61,16 @@ def is_sendable(invoice: Invoice, last: Delivery | None) -> bool:
     )
 
 
+def key_of(invoice_id: int, *, earlier: int) -> str:
+    """Return the name of the intent "send this invoice", the first time or once more.
+
+    `earlier` counts the invoice's deliveries of this kind so far.
+    """
+    return f"invoice:{invoice_id}:again:{earlier}" if earlier else f"invoice:{invoice_id}"
+
+
 def _next_key(invoice: Invoice, last: Delivery | None) -> str:
-    """Return the name of the intent "send this invoice", the first time or once more."""
     if last is None:
-        return f"invoice:{invoice.pk}"
+        return key_of(invoice.pk, earlier=0)
     earlier = Delivery.objects.filter(invoice=invoice, kind=KIND).count()
-    return f"invoice:{invoice.pk}:again:{earlier}"
+    return key_of(invoice.pk, earlier=earlier)

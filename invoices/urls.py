@@ -2,11 +2,16 @@
 
 from django.urls import path
 
-from invoices.views import home, invoices, reminders, sending
+from invoices.views import batches, home, importing, invoices, reminders, sending
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("invoices", invoices.invoice_list, name="invoice_list"),
+    path("invoices/export", invoices.export_invoices, name="export_invoices"),
+    path("invoices/send", batches.send_invoices, name="send_invoices"),
+    path("invoices/import", importing.import_invoices, name="import_invoices"),
+    path("invoices/import/sample.csv", importing.sample, name="import_sample"),
+    path("invoices/import/<int:upload_id>", importing.upload, name="upload"),
     path("invoices/<int:invoice_id>", invoices.invoice_detail, name="invoice_detail"),
     path("invoices/<int:invoice_id>/send", sending.send_invoice, name="send_invoice"),
     path("invoices/<int:invoice_id>/state", invoices.invoice_state, name="invoice_state"),
@@ -31,6 +36,10 @@ urlpatterns = [
         reminders.resume_customer_reminders,
         name="resume_customer_reminders",
     ),
+    path("batches", batches.batch_list, name="batch_list"),
+    path("batches/<int:batch_id>", batches.batch, name="batch"),
+    path("batches/<int:batch_id>/state", batches.batch_state, name="batch_state"),
+    path("batches/<int:batch_id>/continue", batches.continue_batch, name="continue_batch"),
     path("reminders", reminders.reminder_list, name="reminder_list"),
     path("settings/reminders", reminders.reminder_settings, name="reminder_settings"),
     path("deliveries/<int:delivery_id>", sending.delivery, name="delivery"),

@@ -1,15 +1,20 @@
 """Organizations, their people and customers, and the invoices they send."""
 
+from invoices.models.batches import Batch, BatchItem
 from invoices.models.customers import Customer
 from invoices.models.invoices import Invoice, InvoiceLine, InvoiceQuerySet
 from invoices.models.organizations import ApiToken, Member, Organization
+from invoices.models.uploads import Upload
 
 __all__ = [
     "ApiToken",
+    "Batch",
+    "BatchItem",
     "Customer",
     "Invoice",
     "InvoiceLine",
     "InvoiceQuerySet",
     "Member",
     "Organization",
+    "Upload",
 ]

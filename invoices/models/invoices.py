@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.contrib.postgres.indexes import OpClass
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now, Reverse, Upper
+from django.db.models.functions import Coalesce, Now, Reverse, Upper
 
 from invoices import money, validation
 from invoices.models.customers import Customer
@@ -79,6 +79,44 @@ class Invoice(models.Model):
             # The invoice list: one organization's invoices, newest first.
             models.Index(
                 "organization", F("issued_on").desc(), F("id").desc(), name="invoice_list"
+            ),
+            # The same list in its other orders; by number it is read off the unique constraint.
+            models.Index(F("organization"), F("due_on"), F("id"), name="invoice_list_by_due"),
+            models.Index(
+                F("organization"),
+                F("currency"),
+                Coalesce("amount_minor", 0),
+                F("id"),
+                name="invoice_list_by_amount",
+            ),
+            # The list's tabs, each a status, in each order. The due day stands in all of them, so
+            # that who is not overdue is passed over without reading the row.
+            models.Index(
+                F("organization"),
+                F("status"),
+                F("issued_on").desc(),
+                F("id").desc(),
+                F("due_on"),
+                name="invoice_tab",
+            ),
+            models.Index(
+                F("organization"), F("status"), F("due_on"), F("id"), name="invoice_tab_by_due"
+            ),
+            models.Index(
+                F("organization"),
+                F("status"),
+                F("currency"),
+                Coalesce("amount_minor", 0),
+                F("id"),
+                F("due_on"),
+                name="invoice_tab_by_amount",
+            ),
+            models.Index(
+                F("organization"),
+                F("status"),
+                F("number"),
+                F("due_on"),
+                name="invoice_tab_by_number",
             ),
             # enqueue_reminders: what is unpaid and due, oldest first, page by page.
             models.Index("due_on", "id", name="invoice_overdue", condition=Q(status="sent")),

@@ -1,8 +1,10 @@
 """What the finance pages show, as values: templates place them and decide nothing."""
 
+from invoices.pages.batch_notes import BatchNote, running_batch_of
 from invoices.pages.details import InvoicePage, invoice_page
 from invoices.pages.documents import Pdf, pdf_of
 from invoices.pages.formats import Formats, Moment
+from invoices.pages.listings import InvoiceListing
 from invoices.pages.lists import InvoiceRow, invoice_rows
 from invoices.pages.notices import Notice, notices
 from invoices.pages.panels import EmailPanel, email_panel
@@ -20,10 +22,12 @@ from invoices.pages.reminders import RemindersCard, reminders_card
 from invoices.pages.states import EmailState, Pill, email_state, payment_state
 
 __all__ = [
+    "BatchNote",
     "EmailPanel",
     "EmailState",
     "Foreseen",
     "Formats",
+    "InvoiceListing",
     "InvoicePage",
     "InvoiceRow",
     "Moment",
@@ -46,4 +50,5 @@ __all__ = [
     "reminder_day",
     "reminder_rows",
     "reminders_card",
+    "running_batch_of",
 ]

@@ -7,6 +7,7 @@ from datetime import date
 
 from deliveries.models import Delivery
 from invoices.models import Invoice, Member
+from invoices.pages.batch_notes import BatchNote, running_batch_of
 from invoices.pages.formats import Formats
 from invoices.pages.notices import Notice
 from invoices.pages.reminders import LastReminder, last_reminders
@@ -34,6 +35,7 @@ class InvoiceRow:
     payment: Pill
     email: EmailState
     reminder: LastReminder | None
+    batch: BatchNote | None
     sendable: bool
     problems: tuple[str, ...]
     # Names what the reader sees that may change: the page sends it back to ask for news.
@@ -47,17 +49,19 @@ def invoice_rows(
     formats: Formats,
     notices: tuple[Notice, ...],
 ) -> list[InvoiceRow]:
-    """Return a row for each invoice, whose customer must be loaded; at most two queries."""
+    """Return a row for each invoice, whose customer must be loaded; at most three queries."""
     latest = {
         delivery.invoice_id: delivery
         for delivery in Delivery.objects.latest_of_each(list(invoices), kind=KIND)
     }
     reminded = last_reminders(invoices, formats)
+    running = running_batch_of(invoices)
     return [
         _row(
             invoice,
             latest.get(invoice.pk),
             reminded.get(invoice.pk),
+            running.get(invoice.pk),
             member=member,
             formats=formats,
             notices=notices,
@@ -70,6 +74,7 @@ def _row(
     invoice: Invoice,
     delivery: Delivery | None,
     reminder: LastReminder | None,
+    batch: BatchNote | None,
     *,
     member: Member,
     formats: Formats,
@@ -91,9 +96,10 @@ def _row(
         payment=payment,
         email=email,
         reminder=reminder,
+        batch=batch,
         sendable=member.may_send and is_sendable(invoice, delivery),
         problems=problems,
-        version=fingerprint(email, payment, reminder, problems, notices),
+        version=fingerprint(email, payment, reminder, batch, problems, notices),
     )
 
 

@@ -1,36 +1,50 @@
 """The invoices of an organization: the list, and each one's page and document."""
 
-from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
-from invoices import pages
+from invoices import exporting, pages
 from invoices.access import MemberRequest, invoice_or_404, member_required
+from invoices.listing import Filter, today_of
 from invoices.methods import only
-from invoices.models import Invoice
+from invoices.paging import Place
 from invoices.pdf import InvoiceNotRenderable
 from invoices.views.page import invoice_fragment, shown, whole_page
-
-INVOICES_PER_PAGE = 50
 
 
 @only("GET", "HEAD")
 @never_cache
 @member_required
 def invoice_list(request: MemberRequest) -> HttpResponse:
-    invoices = (
-        Invoice.objects.of(request.member.organization)
-        .select_related("customer")
-        .order_by("-issued_on", "-id")
-    )
-    page = Paginator(invoices, INVOICES_PER_PAGE).get_page(request.GET.get("page"))
     parts = shown(request)
-    rows = pages.invoice_rows(list(page), **parts)
-    return whole_page(request, "invoices/list.html", page=page, rows=rows, notices=parts["notices"])
+    filter_ = Filter.read(request.GET)
+    place = Place.read(request.GET, filter_.order)
+    organization, formats = request.member.organization, parts["formats"]
+    listing = pages.InvoiceListing.of(organization, filter_, place, formats)
+    rows = pages.invoice_rows(listing.invoices, **parts)
+    return whole_page(
+        request, "invoices/list.html", listing=listing, rows=rows, notices=parts["notices"]
+    )
+
+
+@only("GET", "HEAD")
+@never_cache
+@member_required
+def export_invoices(request: MemberRequest) -> StreamingHttpResponse:
+    """The list's invoices, all pages of them, as CSV."""
+    organization = request.member.organization
+    response = StreamingHttpResponse(
+        exporting.csv_of(organization, Filter.read(request.GET)),
+        content_type="text/csv; charset=utf-8",
+    )
+    name = f"{organization.slug}-invoices-{today_of(organization)}.csv"
+    disposition = content_disposition_header(as_attachment=True, filename=name)
+    response.headers["Content-Disposition"] = disposition or "attachment"
+    return response
 
 
 @only("GET", "HEAD")
@@ -46,6 +60,7 @@ def invoice_detail(request: MemberRequest, invoice_id: int) -> HttpResponse:
         panel=pages.email_panel(invoice, **parts),
         card=pages.reminders_card(invoice, member=request.member, formats=parts["formats"]),
         notices=parts["notices"],
+        batch_note=pages.running_batch_of([invoice]).get(invoice.pk),
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from invoices import pages
 from invoices.access import MemberRequest
@@ -30,6 +30,13 @@ def whole_page(request: MemberRequest, template: str, **context: object) -> Http
     )
     header = {"member": request.member, "memberships": list(memberships)}
     return render(request, template, header | context)
+
+
+def see_other(to: str, *args: object) -> HttpResponse:
+    """Answer a form with 303: whatever the browser sent, it comes back by GET."""
+    response = redirect(to, *args)
+    response.status_code = 303
+    return response
 
 
 def invoice_fragment(

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from invoices import sending
 from invoices.access import (
@@ -16,6 +17,7 @@ from invoices.access import (
     sender_only,
     wants_json,
 )
+from invoices.listing import query_back
 from invoices.methods import only
 from invoices.models import Invoice
 from invoices.views.page import invoice_fragment
@@ -41,6 +43,7 @@ def send_invoice(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
         )
     if is_htmx(request):
         return invoice_fragment(request, invoice_or_404(request, invoice_id), status=202)
+    messages.success(request, _("%s is on its way.") % delivery.reference)
     return redirect(_back(request, invoice_id))
 
 
@@ -72,6 +75,5 @@ def _back(request: MemberRequest, invoice_id: int) -> str:
     """Lead back to the page whose button was pressed, and to the place in it."""
     if request.POST.get("from") != "list":
         return reverse("invoice_detail", args=[invoice_id])
-    page = request.POST.get("page", "")
-    query = f"?page={page}" if page.isascii() and page.isdigit() else ""
-    return f"{reverse('invoice_list')}{query}#invoice-{invoice_id}"
+    query = query_back(request.POST.get("query", ""))
+    return f"{reverse('invoice_list')}{query and f'?{query}'}#invoice-{invoice_id}"

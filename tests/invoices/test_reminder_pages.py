@@ -227,7 +227,7 @@ def test_a_longer_history_takes_no_more_queries(
     for offset in range(3):
         run(MONDAY + offset * DAY)
         send_one(day=MONDAY + offset * DAY)
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(16):
             as_owner.get(f"/invoices/{overdue.pk}")
 
 
@@ -351,7 +351,7 @@ def test_a_list_with_reminders_takes_one_query_more_however_long_it_is(
         while Invoice.objects.count() < total:
             make_overdue(organization)
         run(MONDAY + total * DAY)
-        with django_assert_num_queries(10):
+        with django_assert_num_queries(11):
             as_owner.get("/invoices")
 
 

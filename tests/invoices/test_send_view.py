@@ -77,8 +77,12 @@ def test_a_bearer_token_sends_without_session_or_csrf_token(owner: User, invoice
     ("data", "place"),
     [
         ({"from": "list"}, "/invoices#invoice-{id}"),
-        ({"from": "list", "page": "3"}, "/invoices?page=3#invoice-{id}"),
-        ({"from": "list", "page": "3#x"}, "/invoices#invoice-{id}"),
+        (
+            {"from": "list", "query": "sort=due&tab=draft&q=Mama+Put"},
+            "/invoices?tab=draft&q=Mama+Put&sort=due#invoice-{id}",
+        ),
+        ({"from": "list", "query": "tab=nonsense#x&next=//evil.example"}, "/invoices#invoice-{id}"),
+        ({"from": "list", "query": "a&" * 2000}, "/invoices#invoice-{id}"),
         ({}, "/invoices/{id}"),
     ],
 )

@@ -1,0 +1,307 @@
+"""Importing: all of a file or nothing, problems by line, the same file twice."""
+
+import threading
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from invoices import importing, money
+from invoices.importing import SHOWN, checking
+from invoices.models import Customer, Invoice, InvoiceLine, Organization
+from tests import factories
+from tests.invoices.importing import LINES_HEADER, file_of, item, places, row, run, sentences, told
+
+
+def test_lines_with_one_number_are_one_invoice(organization: Organization) -> None:
+    lines = (item(), item("A-2"), item(description="Beans", quantity="3", tax_rate="0"))
+    report = run(file_of(*lines, header=LINES_HEADER), organization)
+    assert report.imported, told(report)
+    invoice = Invoice.objects.get(number="A-1")
+    assert (invoice.status, invoice.currency, str(invoice.due_on)) == ("draft", "NGN", "2026-03-16")
+    assert [(line.position, line.description) for line in invoice.lines.all()] == [
+        (1, "Rice"),
+        (2, "Beans"),
+    ]
+    assert invoice.amount_minor == money.totals(invoice.lines.all()).gross_minor == 5150
+
+
+@pytest.mark.parametrize(
+    ("quantity", "price", "rate"),
+    [
+        ("0.333333", "0.05", "7.5"),
+        ("1.5", "0.03", "19"),
+        ("2.5", "-0.01", "7"),
+        ("3", "0.5", "0.1"),
+    ],
+)
+def test_totals_are_rounded_as_money_rounds_them(
+    organization: Organization, quantity: str, price: str, rate: str
+) -> None:
+    lines = (
+        item(quantity=quantity, unit_price=price, tax_rate=rate),
+        item(description="Base", quantity="1", unit_price="9.99", tax_rate=rate),
+    )
+    report = run(file_of(*lines, header=LINES_HEADER), organization)
+    assert report.imported, told(report)
+    invoice = Invoice.objects.get()
+    assert invoice.amount_minor == money.totals(invoice.lines.all()).gross_minor
+
+
+def test_an_amount_alone_is_one_line(organization: Organization) -> None:
+    assert run(file_of(row(amount="1250.50")), organization).imported
+    invoice, line = Invoice.objects.get(), InvoiceLine.objects.get()
+    assert invoice.amount_minor == line.unit_price_minor == 125_050
+    assert (line.quantity, line.tax_rate) == (Decimal(1), Decimal(0))
+
+
+def test_a_customer_is_known_by_the_address_whatever_its_case(organization: Organization) -> None:
+    known = Customer.objects.create(
+        organization=organization, name="Ada Ltd", email="Ada@Customer.Example"
+    )
+    report = run(
+        file_of(
+            row(),
+            row("A-2", customer_email="NEW@b.example"),
+            row("A-3", customer_email="new@b.example"),
+        ),
+        organization,
+    )
+    assert report.summary.new_customers == 1
+    assert Invoice.objects.get(number="A-1").customer == known
+    assert Customer.objects.count() == 2
+
+
+def test_customers_of_others_and_removed_ones_are_not_used(
+    organization: Organization, outsider: object
+) -> None:
+    elsewhere = Organization.objects.get(slug="nordlicht")
+    for values in (
+        {"organization": elsewhere},
+        {"organization": organization, "removed_at": factories.NOW},
+    ):
+        Customer.objects.create(name="x", email="ada@customer.example", **values)
+    assert run(file_of(row()), organization).imported
+    assert Customer.objects.count() == 3
+    assert Invoice.objects.get().customer.organization == organization
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "sentence"),
+    [
+        ({"number": ""}, "number", "The number is missing."),
+        ({"number": "N" * 101}, "number", "This is longer than 100 characters."),
+        ({"customer_email": " "}, "customer_email", "The customer's address is missing."),
+        ({"currency": "NAIRA"}, "currency", "This is no currency code"),
+        ({"currency": ""}, "currency", "It is missing."),
+        ({"issued_on": "2026-02-30"}, "issued_on", "There is no such day."),
+        ({"due_on": "soon"}, "due_on", "This is no date"),
+        ({"due_on": "2026-03-01"}, "due_on", "It is due before it was issued."),
+        ({"amount": ""}, "amount", "It is missing."),
+        ({"amount": "much"}, "amount", "This is no number."),
+        ({"amount": "0"}, "amount", "The invoice must come to more than zero."),
+        ({"amount": "-5"}, "amount", "The invoice must come to more than zero."),
+        ({"amount": "1" + "0" * 30}, "amount", "This amount is too large."),
+        ({"amount": "1.005"}, "amount", "NGN has 2 decimal places"),
+    ],
+)
+def test_a_bad_value_is_a_problem_of_its_line_and_nothing_is_imported(
+    organization: Organization, values: dict[str, str], column: str, sentence: str
+) -> None:
+    report = run(file_of(row("A-0"), row(**values)), organization, decimal=".")
+    assert (3, column) in places(report.problems)
+    assert sentence in sentences(report)
+    assert all(line == 3 for line, _ in places(report.problems))
+    assert not Invoice.objects.exists()
+    assert not Customer.objects.exists()
+
+
+def test_lines_that_come_to_too_much_or_something_else_are_refused(
+    organization: Organization,
+) -> None:
+    header = LINES_HEADER + ",amount"
+    lines = (
+        item() + ",21.50",
+        item("A-2") + ",21.51",
+        item("A-3", quantity="9000000000", unit_price="9000000000") + ",",
+    )
+    report = run(file_of(*lines, header=header), organization)
+    assert told(report) == [
+        (3, "amount", "The lines come to 2150 in minor units, which is not this amount."),
+        (4, "amount", "This amount is too large."),
+    ]
+
+
+def test_lines_of_one_invoice_must_agree(organization: Organization) -> None:
+    lines = (
+        item(),
+        item(description="Beans", due_on="2026-03-17"),
+        item(description="Yam", customer_email="other@b.example", currency="EUR"),
+        item("A-2"),
+        item(customer_email="ADA@customer.example", description="Okra"),
+    )
+    report = run(file_of(*lines, header=LINES_HEADER), organization)
+    assert sorted(places(report.problems)) == [
+        (3, "due_on"),
+        (4, "currency"),
+        (4, "customer_email"),
+    ]
+    assert "Line 2 of the same invoice says otherwise." in sentences(report)
+
+
+def test_a_line_repeated_word_for_word_is_refused(organization: Organization) -> None:
+    report = run(file_of(item(), item(), header=LINES_HEADER), organization)
+    assert places(report.problems) == [(3, "number")]
+    assert "repeats line 2" in sentences(report)
+
+
+def test_a_doubled_number_in_a_file_of_amounts_is_refused(organization: Organization) -> None:
+    report = run(file_of(row(), row("A-2"), row(amount="7.00")), organization)
+    assert told(report) == [(4, "number", "This number stands in line 2 already.")]
+
+
+def test_a_tax_rate_without_a_unit_price_is_not_guessed_at(organization: Organization) -> None:
+    header = "number,customer_email,currency,issued_on,due_on,amount,tax_rate"
+    report = run(file_of(row() + ",7.5", header=header), organization)
+    assert places(report.problems) == [(2, "tax_rate")]
+
+
+# Ways of writing ----------------------------------------------------------------------------------
+
+
+def test_ambiguous_dates_are_decided_by_the_other_lines(organization: Organization) -> None:
+    lines = (
+        row(issued_on="03/04/2026", due_on="05/04/2026"),
+        row("A-2", issued_on="03/04/2026", due_on="31/12/2026"),
+    )
+    assert run(file_of(*lines), organization).imported
+    assert str(Invoice.objects.get(number="A-1").issued_on) == "2026-04-03"
+
+
+def test_ambiguous_dates_that_nothing_decides_are_asked_for(organization: Organization) -> None:
+    content = file_of(row(issued_on="03/04/2026", due_on="05/06/2026"))
+    report = run(content, organization)
+    assert report.unclear
+    assert (report.problems[0].line, report.problems[0].value) == (2, "03/04/2026")
+    assert "Day first or month first?" in sentences(report)
+    assert run(content, organization, dates="mdy").imported
+    assert str(Invoice.objects.get().issued_on) == "2026-03-04"
+
+
+def test_an_ambiguous_amount_is_decided_by_the_other_lines(organization: Organization) -> None:
+    lines = (row(amount="1.234"), row("A-2", amount='"12,50"'))
+    assert run(file_of(*lines), organization).imported
+    assert Invoice.objects.get(number="A-1").amount_minor == 123_400
+
+
+def test_an_ambiguous_amount_that_nothing_decides_is_asked_for(organization: Organization) -> None:
+    content = file_of(row(amount='"1,234"'))
+    report = run(content, organization)
+    assert report.unclear
+    assert "Is this mark a decimal mark" in sentences(report)
+    assert run(content, organization, decimal=".").imported
+    assert Invoice.objects.get().amount_minor == 123_400
+
+
+def test_a_file_that_writes_both_ways_is_refused_by_line(organization: Organization) -> None:
+    lines = (row(amount='"1,50"'), row("A-2", amount="1.50"))
+    report = run(file_of(*lines), organization)
+    assert places(report.problems) == [(2, "amount")]
+    assert not Invoice.objects.exists()
+
+
+# All or nothing, and twice ------------------------------------------------------------------------
+
+
+def test_a_check_changes_nothing(organization: Organization) -> None:
+    report = run(file_of(row()), organization, store=False)
+    assert (report.imported, report.summary.invoices) == (False, 1)
+    assert report.summary.totals == (("NGN", 125_000),)
+    assert not Invoice.objects.exists()
+    assert not Customer.objects.exists()
+
+
+def test_the_same_file_twice_changes_nothing_the_second_time(organization: Organization) -> None:
+    content = file_of(row(), row("A-2"))
+    assert run(content, organization).imported
+    report = run(content, organization)
+    assert told(report) == [
+        (2, "number", "This invoice exists already."),
+        (3, "number", "This invoice exists already."),
+    ]
+    assert Invoice.objects.count() == 2
+
+
+def test_existing_ones_can_be_left_out(organization: Organization) -> None:
+    run(file_of(row()), organization)
+    report = run(file_of(row(amount="9"), row("A-2")), organization, skip_existing=True)
+    assert (report.imported, report.existing_skipped, report.summary.invoices) == (True, 1, 1)
+    assert Invoice.objects.get(number="A-1").amount_minor == 125_000
+    again = run(file_of(row(), row("A-2")), organization, skip_existing=True)
+    assert (again.problem_count, again.existing_skipped, again.summary.invoices) == (0, 2, 0)
+
+
+def test_the_same_number_in_another_organization_is_another_invoice(
+    organization: Organization, outsider: object
+) -> None:
+    assert run(file_of(row()), organization).imported
+    assert run(file_of(row()), Organization.objects.get(slug="nordlicht")).imported
+
+
+def test_many_problems_are_counted_and_the_first_are_shown(organization: Organization) -> None:
+    lines = [row(f"A-{n}", amount="x") for n in range(SHOWN + 30)]
+    report = run(file_of(*lines), organization)
+    assert (report.problem_count, len(report.problems)) == (SHOWN + 30, SHOWN)
+    assert [one.line for one in report.problems] == list(range(2, SHOWN + 2))
+    assert report.by_column == (("amount", SHOWN + 30),)
+
+
+def test_problems_found_by_comparing_are_counted_too(organization: Organization) -> None:
+    content = file_of(*(row(f"A-{n}") for n in range(SHOWN + 30)))
+    run(content, organization)
+    report = run(content, organization)
+    assert (report.problem_count, len(report.problems)) == (SHOWN + 30, SHOWN)
+
+
+def test_progress_only_reaches_the_end(organization: Organization) -> None:
+    heard: list[int] = []
+    content = file_of(*(row(f"A-{n}") for n in range(3_000)))
+    importing.import_file(
+        importing.Source(content=content), organization, importing.Options(), tick=heard.append
+    )
+    assert heard == sorted(heard)
+    assert len(heard) > 10
+    assert heard[-1] <= importing.PASSES * len(content)
+
+
+def test_two_imports_of_one_file_at_once_make_its_invoices_once(transactional_db: None) -> None:
+    organization = factories.make_organization()
+    content = file_of(*(row(f"A-{n}") for n in range(200)))
+    reports: list[Any] = []
+
+    def start() -> None:
+        try:
+            reports.append(run(content, organization))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=start) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(report.imported for report in reports) == [False, False, True]
+    assert Invoice.objects.count() == 200
+    assert Customer.objects.count() == 1
+
+
+def test_a_number_taken_during_the_import_takes_all_of_it_back(
+    organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "tell_existing", lambda *_: None)
+    factories.make_invoice(organization, number="A-2")
+    report = run(file_of(row(), row("A-2")), organization)
+    assert "Somebody made one of these invoices just now" in sentences(report)
+    assert Invoice.objects.count() == 1
+    assert not Customer.objects.filter(email="ada@customer.example").exists()
