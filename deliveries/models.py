@@ -253,6 +253,7 @@ class DeliveryEvent(models.Model):
         REPLAYED = "replayed", "Replayed"
         CANCELLED = "cancelled", "Cancelled"
         CORRECTED = "corrected", "Corrected"
+        NOTED = "noted", "Noted"
 
     delivery = models.ForeignKey(
         Delivery, on_delete=models.PROTECT, db_index=False, related_name="events"

@@ -101,7 +101,7 @@ def search(term: str, *, addresses: bool = True) -> Found:
 
 
 def traces(invoice_ids: Iterable[int]) -> tuple[Trace, ...]:
-    """Return the traces of these invoices, in this order; three queries."""
+    """Return the traces of these invoices, in this order; four queries."""
     ids = list(invoice_ids)
     entries = directory.current().entries(ids)
     deliveries: dict[int, list[Delivery]] = defaultdict(list)

@@ -177,9 +177,12 @@ class InvoiceAdmin(CarefulAdmin):
     ordering = ["-pk"]
     fields = [
         *("organization", "customer", "number", "status", "failure_reason", "amount"),
-        *("issued_on", "due_on", "payment_terms", "notes"),
+        *("discount_rate", "to", "cc", "issued_on", "due_on", "payment_terms", "notes"),
     ]
-    readonly_fields = ["organization", "customer", "number", "status", "failure_reason", "amount"]
+    readonly_fields = [
+        *("organization", "customer", "number", "status", "failure_reason", "amount"),
+        *("discount_rate", "to", "cc"),
+    ]
     inlines = [InvoiceLineInline]
 
     @admin.display(description="amount, by its lines")
@@ -202,7 +205,8 @@ class InvoiceAdmin(CarefulAdmin):
         super().save_related(request, form, formsets, change)
         lines = list(form.instance.lines.all())
         if lines:
-            form.instance.amount_minor = money.totals(lines).gross_minor or None
+            totals = money.totals(lines, discount_rate=form.instance.discount_rate)
+            form.instance.amount_minor = totals.gross_minor or None
             form.instance.save(update_fields=["amount_minor"])
         changed = [_in_words(name) for name in form.changed_data]
         if any(formset.has_changed() for formset in formsets):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Count, F
+from django.db.models import Count, F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from deliveries import kinds, ledger
@@ -170,7 +170,7 @@ def _locked(items: Sequence[BatchItem]) -> list[Invoice]:
     return list(
         Invoice.objects.select_for_update(no_key=True, of=("self",))
         .filter(pk__in=[item.invoice_id for item in items])
-        .select_related("customer")
+        .select_related("customer", "organization")
         .order_by("pk")
     )
 
@@ -203,6 +203,7 @@ def _promise(invoices: Sequence[Invoice], *, user_id: int) -> dict[int, int]:
 
 def refusals(invoices: Sequence[Invoice]) -> dict[int, Refusal]:
     """Return why each of those that cannot be sent is skipped; customers must be loaded."""
+    prefetch_related_objects(list(invoices), "lines")
     last = {
         delivery.invoice_id: delivery
         for delivery in Delivery.objects.latest_of_each(list(invoices), kind=sending.KIND)
@@ -273,4 +274,8 @@ def foresee(invoice_ids: Sequence[int], *, show: int) -> Forecast:
 def _chunks_of(invoice_ids: Sequence[int]) -> Iterator[list[Invoice]]:
     for start in range(0, len(invoice_ids), CHUNK):
         ids = invoice_ids[start : start + CHUNK]
-        yield list(Invoice.objects.filter(pk__in=ids).select_related("customer").order_by("pk"))
+        yield list(
+            Invoice.objects.filter(pk__in=ids)
+            .select_related("customer", "organization")
+            .order_by("pk")
+        )

@@ -34,10 +34,9 @@ class InvoiceDirectory:
         return []
 
     def entries(self, invoice_ids: Collection[int]) -> dict[int, Entry]:
-        """Return entries, with links into the admin; one query."""
-        invoices = Invoice.objects.filter(pk__in=invoice_ids).select_related(
-            "customer", "organization"
-        )
+        """Return entries, with links into the admin; two queries."""
+        found = Invoice.objects.filter(pk__in=invoice_ids)
+        invoices = found.select_related("customer", "organization").prefetch_related("lines")
         return {invoice.pk: _entry(invoice) for invoice in invoices}
 
 

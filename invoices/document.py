@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 from invoices import money
-from invoices.models import Customer, Invoice, Organization
+from invoices.models import Customer, Invoice, InvoiceLine, Organization
 from invoices.pdf import DocumentLine, InvoiceDocument, Party
 
 
@@ -15,17 +15,11 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
     """
     if invoice.amount_minor is None:
         raise ValueError(f"Invoice {invoice.number} has no amount.")
-    lines = tuple(
-        DocumentLine(
-            description=line.description,
-            quantity=line.quantity,
-            unit_price_minor=line.unit_price_minor,
-            net_minor=line.net_minor,
-            tax_rate=line.tax_rate,
-        )
-        for line in invoice.lines.all()
-    ) or (_only_line(invoice.number, invoice.amount_minor),)
-    totals = money.totals(lines)
+    printed = tuple(_printed(line) for line in invoice.lines.all())
+    lines = printed or (_only_line(invoice.number, invoice.amount_minor),)
+    # An imported amount is what is owed: no discount is left to take off it.
+    discount_rate = invoice.discount_rate.normalize() if printed else Decimal(0)
+    totals = money.totals(lines, discount_rate=discount_rate)
     return InvoiceDocument(
         number=invoice.number,
         issued_on=invoice.issued_on,
@@ -38,10 +32,17 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
         taxes=totals.taxes,
         net_minor=totals.net_minor,
         amount_minor=invoice.amount_minor,
+        discount_rate=discount_rate,
+        discount_minor=totals.discount_minor,
         payment_terms=invoice.payment_terms,
         payment_details=invoice.organization.payment_details,
         notes=invoice.notes,
     )
+
+
+def mistake_in_the_sums(invoice: Invoice) -> str | None:
+    """Say why the PDF would refuse the invoice's amount; None where it agrees with the lines."""
+    return document_of(invoice).mistake_in_the_sums()
 
 
 def locale_of(invoice: Invoice) -> str:
@@ -53,6 +54,16 @@ def file_name(invoice: Invoice) -> str:
     """Return what the PDF is called on the customer's disk: the number, as far as names allow."""
     stem = re.sub(r"[^\w.-]+", "-", invoice.number).strip("-.")
     return f"{stem or 'invoice'}.pdf"
+
+
+def _printed(line: InvoiceLine) -> DocumentLine:
+    return DocumentLine(
+        description=line.description,
+        quantity=line.quantity,
+        unit_price_minor=line.unit_price_minor,
+        net_minor=line.net_minor,
+        tax_rate=line.tax_rate,
+    )
 
 
 def _only_line(number: str, amount_minor: int) -> DocumentLine:

@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from deliveries.errors import NotSendable
 from deliveries.models import Delivery, Message
 from invoices import money, reminders, sending
+from invoices.addresses import on_the_wire, recipients_of
 from invoices.document import document_of, file_name, locale_of
 from invoices.models import Invoice
 from invoices.pdf import InvoiceNotRenderable, render
@@ -28,7 +29,9 @@ class InvoiceEmail:
     def compose(self, delivery: Delivery) -> Message:
         invoice = _sendable_invoice(delivery)
         subject = f"Invoice {invoice.number} from {invoice.organization.name}"
-        return _letter(delivery, invoice, "invoice", subject, pdf=_pdf(invoice))
+        # Sent again, it is the same document: nothing of an invoice changes once it was sent.
+        pdf = _pdf_as_first_sent(invoice) or _pdf(invoice)
+        return _letter(delivery, invoice, "invoice", subject, pdf=pdf)
 
     def still_wanted(self, delivery: Delivery) -> str:
         return _no_longer_wanted(_invoice(delivery))
@@ -118,7 +121,7 @@ def _letter(
     pdf: dict[str, str],
     **context: object,
 ) -> Message:
-    locale = locale_of(invoice)
+    locale, recipients = locale_of(invoice), recipients_of(invoice)
     context |= {
         "subject": subject,
         "invoice": invoice,
@@ -130,7 +133,8 @@ def _letter(
     }
     return Message(
         from_address=_mailbox(invoice.organization.name, settings.EMAIL_FROM),
-        to=[invoice.customer.email.strip()],
+        to=[on_the_wire(address) for address in recipients.to],
+        cc=[on_the_wire(address) for address in recipients.cc],
         reply_to=invoice.organization.email,
         subject=_one_line(subject),
         text=render_to_string(f"email/{template}.txt", context),

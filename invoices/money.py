@@ -2,16 +2,19 @@
 
 Amounts are integers in the currency's minor unit (kobo, cents, whole yen), never floats.
 
-Rounding, half up (a half goes away from zero, so that a credit mirrors its invoice), in two
+Rounding, half up (a half goes away from zero, so that a credit mirrors its invoice), in three
 places and nowhere else:
 
 1. *Once per line.* The line's net is quantity times unit price, rounded to the minor unit.
    Quantities have up to six decimal places.
-2. *Once per tax rate.* The nets of all lines with that rate are added, multiplied by the rate and
-   rounded. Rounding the tax of each line would add up as many errors as there are lines.
+2. *The discount, once per tax rate.* The nets of all lines with that rate are added, multiplied by
+   the invoice's discount and rounded; what is left is the base of the tax.
+3. *The tax, once per tax rate.* That base times the rate, rounded. Rounding the discount or the tax
+   of each line would add up as many errors as there are lines.
 
-Net + taxes = gross then holds exactly, as EN 16931 wants it (BR-CO-10, -13, -15, and -17 for the
-tax of one rate). All of it is integer arithmetic: no decimal context can cut off a digit.
+Net - discount + taxes = gross then holds exactly, as EN 16931 wants it (BR-CO-10, -11, -13, -15,
+and -17 for the tax of one rate; the discount is its allowance of a whole invoice, one per rate).
+All of it is integer arithmetic: no decimal context can cut off a digit. docs/money.md has examples.
 """
 
 import decimal
@@ -89,7 +92,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TaxAmount:
-    """The tax of all lines with one rate."""
+    """The tax of all lines with one rate. The base is what is left of them after the discount."""
 
     rate: Decimal
     base_minor: int
@@ -98,11 +101,15 @@ class TaxAmount:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the lines come to: `net_minor` + all `tax_minor` = `gross_minor`."""
+    """What the lines come to: `net_minor` - `discount_minor` + all `tax_minor` = `gross_minor`.
+
+    `net_minor` is the sum of the lines as they are printed, before the discount.
+    """
 
     net_minor: int
     taxes: tuple[TaxAmount, ...]
     gross_minor: int
+    discount_minor: int = 0
 
 
 def net_minor(quantity: Decimal, unit_price_minor: int) -> int:
@@ -122,21 +129,26 @@ def tax_minor(base_minor: int, rate: Decimal) -> int:
     """Take `rate` per cent of an amount and round half up to the minor unit."""
     if not rate.is_finite() or rate < 0:
         raise ValueError(f"A tax rate must be a number of at least zero, not {rate}.")
-    numerator, denominator = rate.as_integer_ratio()
-    return _round_half_up(base_minor * numerator, denominator * 100)
+    return _per_cent(base_minor, rate)
 
 
-def totals(lines: Iterable[HasNet]) -> Totals:
+def discount_minor(net_minor: int, rate: Decimal) -> int:
+    """Take a discount of `rate` per cent of an amount and round half up to the minor unit."""
+    if not rate.is_finite() or not 0 <= rate <= 100:
+        raise ValueError(f"A discount must be a number from 0 to 100, not {rate}.")
+    return _per_cent(net_minor, rate)
+
+
+def totals(lines: Iterable[HasNet], *, discount_rate: Decimal = Decimal(0)) -> Totals:
     """Add up the lines; `taxes` has one entry per distinct rate, zero included, lowest first."""
-    bases: defaultdict[Decimal, int] = defaultdict(int)
+    nets: defaultdict[Decimal, int] = defaultdict(int)
     for line in lines:
-        bases[line.tax_rate] += line.net_minor
-    taxes = tuple(
-        TaxAmount(rate, base_minor, tax_minor(base_minor, rate))
-        for rate, base_minor in sorted(bases.items())
-    )
-    net = sum(bases.values())
-    return Totals(net, taxes, net + sum(tax.tax_minor for tax in taxes))
+        nets[line.tax_rate] += line.net_minor
+    discounts = {rate: discount_minor(net, discount_rate) for rate, net in nets.items()}
+    taxes = tuple(_taxed(rate, nets[rate] - discounts[rate]) for rate in sorted(nets))
+    net, discount = sum(nets.values()), sum(discounts.values())
+    gross = net - discount + sum(tax.tax_minor for tax in taxes)
+    return Totals(net, taxes, gross, discount)
 
 
 def validate_currency(code: str) -> str:
@@ -183,6 +195,15 @@ def find_locale(tag: str) -> Locale:
         return Locale.parse(tag.replace("-", "_"))
     except (ValueError, TypeError, UnknownLocaleError) as error:
         raise UnknownLocale(f"“{tag}” is no locale that we know (like en, en-NG, fr).") from error
+
+
+def _taxed(rate: Decimal, base_minor: int) -> TaxAmount:
+    return TaxAmount(rate, base_minor, tax_minor(base_minor, rate))
+
+
+def _per_cent(amount_minor: int, rate: Decimal) -> int:
+    numerator, denominator = rate.as_integer_ratio()
+    return _round_half_up(amount_minor * numerator, denominator * 100)
 
 
 def _round_half_up(numerator: int, denominator: int) -> int:

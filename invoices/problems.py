@@ -1,11 +1,20 @@
 """What stands in the way of an invoice's e-mail, told before the click."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
+from django.utils.translation import gettext as _
 
+from invoices.addresses import fault_of, recipients_of
+from invoices.document import mistake_in_the_sums
 from invoices.models import Invoice
+
+
+class Place(StrEnum):
+    """Where a person mends a problem."""
+
+    INVOICE = "invoice"
+    CUSTOMER = "customer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,51 +23,50 @@ class Problem:
 
     sentence: str
     fatal: bool
+    place: Place = Place.INVOICE
 
 
 def problems_of(invoice: Invoice) -> list[Problem]:
-    """Return what a person should mend before sending; needs `invoice.customer` loaded."""
-    found = []
+    """Return what a person should mend before sending.
+
+    Needs `invoice.customer` loaded, and `lines` prefetched where many invoices are asked about.
+    """
+    return [*_of_the_amount(invoice), *_of_the_recipients(invoice), *_of_the_customer(invoice)]
+
+
+def _of_the_amount(invoice: Invoice) -> list[Problem]:
     if invoice.amount_minor is None:
-        found.append(Problem(sentence="The invoice has no amount: enter its lines.", fatal=True))
-    address = invoice.customer.email.strip()
-    if not address:
-        found.append(
-            Problem(
-                sentence=f"{_name(invoice)} has no e-mail address: enter one.",
-                fatal=True,
-            )
+        return [Problem(sentence=_("The invoice has no amount: enter its lines."), fatal=True)]
+    if mistake_in_the_sums(invoice):
+        sentence = _(
+            "The invoice's amount is not what its lines come to: open it and save it again."
         )
-    elif _unsafe(address):
-        found.append(
-            Problem(sentence="The customer's address is not one address: correct it.", fatal=True)
-        )
-    elif not _plausible(address):
-        found.append(
-            Problem(
-                sentence=f"“{address}” does not look like an e-mail address: correct it.",
-                fatal=False,
-            )
-        )
-    if not invoice.customer.name.strip():
-        found.append(
-            Problem(sentence="The customer has no name: the invoice will show none.", fatal=False)
-        )
+        return [Problem(sentence=sentence, fatal=True)]
+    return []
+
+
+def _of_the_recipients(invoice: Invoice) -> list[Problem]:
+    recipients = recipients_of(invoice)
+    if not recipients.to:
+        sentence = _("%(customer)s has no e-mail address: enter one.") % {
+            "customer": _name(invoice)
+        }
+        return [Problem(sentence=sentence, fatal=True, place=Place.CUSTOMER)]
+    found = []
+    for address in recipients.all:
+        if fault := fault_of(address):
+            own = recipients.own and address in recipients.to
+            place = Place.CUSTOMER if own else Place.INVOICE
+            found.append(Problem(sentence=fault.sentence, fatal=fault.fatal, place=place))
     return found
 
 
+def _of_the_customer(invoice: Invoice) -> list[Problem]:
+    if invoice.customer.name.strip():
+        return []
+    sentence = _("The customer has no name: the invoice will show none.")
+    return [Problem(sentence=sentence, fatal=False, place=Place.CUSTOMER)]
+
+
 def _name(invoice: Invoice) -> str:
-    return invoice.customer.name.strip() or "The customer"
-
-
-def _unsafe(address: str) -> bool:
-    """Tell what could become a second recipient, or a header of its own, on the way."""
-    return not address.isprintable() or any(character in ',;<>"' for character in address)
-
-
-def _plausible(address: str) -> bool:
-    try:
-        validate_email(address)
-    except ValidationError:
-        return False
-    return True
+    return invoice.customer.name.strip() or _("The customer")

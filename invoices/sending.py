@@ -21,7 +21,7 @@ def send(invoice_id: int, *, organization: Organization, user_id: int) -> Delive
     """
     with transaction.atomic():
         invoice = _locked().get(pk=invoice_id, organization=organization)
-        last = Delivery.objects.about(invoice).filter(kind=KIND).first()
+        last = last_delivery(invoice)
         if is_sendable(invoice, last):
             key = _next_key(invoice, last)
             invoice.status = Invoice.Status.SENDING
@@ -39,6 +39,11 @@ def send(invoice_id: int, *, organization: Organization, user_id: int) -> Delive
             reference=invoice.number,
             requested_by=user_id,
         ).delivery
+
+
+def last_delivery(invoice: Invoice) -> Delivery | None:
+    """Return the newest delivery of the invoice's own e-mail."""
+    return Delivery.objects.about(invoice).filter(kind=KIND).first()
 
 
 def _locked() -> InvoiceQuerySet:

@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from invoices.views import batches, home, importing, invoices, reminders, sending
+from invoices.views import (
+    batches,
+    closing,
+    drafts,
+    home,
+    importing,
+    invoices,
+    reminders,
+    resending,
+    sending,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +22,15 @@ urlpatterns = [
     path("invoices/import", importing.import_invoices, name="import_invoices"),
     path("invoices/import/sample.csv", importing.sample, name="import_sample"),
     path("invoices/import/<int:upload_id>", importing.upload, name="upload"),
+    path("invoices/new", drafts.new_invoice, name="new_invoice"),
+    path("invoices/totals", drafts.invoice_totals, name="invoice_totals"),
+    path("invoices/customers", drafts.customer_options, name="customer_options"),
+    path("invoices/<int:invoice_id>/edit", drafts.edit_invoice, name="edit_invoice"),
+    path("invoices/<int:invoice_id>/send-again", resending.send_again, name="send_again"),
+    path("invoices/<int:invoice_id>/retry", resending.retry_invoice, name="retry_invoice"),
+    path("invoices/<int:invoice_id>/paid", closing.mark_paid, name="mark_paid"),
+    path("invoices/<int:invoice_id>/unpaid", closing.mark_unpaid, name="mark_unpaid"),
+    path("invoices/<int:invoice_id>/void", closing.void_invoice, name="void_invoice"),
     path("invoices/<int:invoice_id>", invoices.invoice_detail, name="invoice_detail"),
     path("invoices/<int:invoice_id>/send", sending.send_invoice, name="send_invoice"),
     path("invoices/<int:invoice_id>/state", invoices.invoice_state, name="invoice_state"),

@@ -8,7 +8,7 @@ Lock order: lane, then deliveries by id, then invoices.
 from deliveries.ledger.batches import Batch
 from deliveries.ledger.cancelling import cancel, cancel_many
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
-from deliveries.ledger.correcting import note_correction
+from deliveries.ledger.correcting import note, note_correction
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready
@@ -41,6 +41,7 @@ __all__ = [
     "follow_up",
     "lag",
     "lock_lane",
+    "note",
     "note_correction",
     "pause",
     "prospects",

@@ -34,9 +34,12 @@ def request(
     dedupe_key: str,
     reference: str,
     requested_by: int | None = None,
+    reason: str = "",
     now: datetime | None = None,
 ) -> Requested:
     """Return the delivery of this intent, made now unless an earlier request made it.
+
+    A `reason` is told in the timeline of the delivery that it makes.
 
     Joins the caller's transaction and insists on one: the promise must commit, or vanish, with
     the change that it belongs to. Requests for one key serialize on its unique constraint; if the
@@ -58,7 +61,7 @@ def request(
             timeline.Event(
                 delivery_id=delivery.pk,
                 type=DeliveryEvent.Type.REQUESTED,
-                sentence="Sending was requested.",
+                sentence=f"Sending was requested: {reason}" if reason else "Sending was requested.",
                 actor_id=by.actor_id,
                 correlation_id=by.correlation_id,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import OpClass
 from django.db import models
 from django.db.models import F, Q
@@ -42,6 +43,27 @@ class Invoice(models.Model):
         blank=True,
         help_text="What the customer owes, tax included, in the currency's smallest unit.",
     )
+    discount_rate = models.DecimalField(
+        max_digits=7,
+        decimal_places=4,
+        default=Decimal(0),
+        db_default=Decimal(0),
+        help_text="In per cent, on all lines: 2.5 means 2.5 %.",
+    )
+    to = ArrayField(
+        models.CharField(max_length=320),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Who gets the e-mail; empty for the customer's own address.",
+    )
+    cc = ArrayField(
+        models.CharField(max_length=320),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Who gets a copy.",
+    )
     issued_on = models.DateField()
     due_on = models.DateField()
     payment_terms = models.CharField(
@@ -69,6 +91,11 @@ class Invoice(models.Model):
             models.CheckConstraint(
                 name="invoice_amount_positive",
                 condition=Q(amount_minor__isnull=True) | Q(amount_minor__gt=0),
+            ),
+            # A discount of more than everything would owe the customer money.
+            models.CheckConstraint(
+                name="invoice_discount_sane",
+                condition=Q(discount_rate__gte=0, discount_rate__lte=100),
             ),
             models.CheckConstraint(
                 name="invoice_failed_has_reason",

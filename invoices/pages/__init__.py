@@ -1,8 +1,10 @@
 """What the finance pages show, as values: templates place them and decide nothing."""
 
+from invoices.pages.actions import RetryPage, retry_page
 from invoices.pages.batch_notes import BatchNote, running_batch_of
 from invoices.pages.details import InvoicePage, invoice_page
 from invoices.pages.documents import Pdf, pdf_of
+from invoices.pages.drafts import DraftPage, TotalsBox, draft_page, totals_box
 from invoices.pages.formats import Formats, Moment
 from invoices.pages.listings import InvoiceListing
 from invoices.pages.lists import InvoiceRow, invoice_rows
@@ -23,6 +25,7 @@ from invoices.pages.states import EmailState, Pill, email_state, payment_state
 
 __all__ = [
     "BatchNote",
+    "DraftPage",
     "EmailPanel",
     "EmailState",
     "Foreseen",
@@ -37,7 +40,10 @@ __all__ = [
     "ReminderDay",
     "ReminderRow",
     "RemindersCard",
+    "RetryPage",
+    "TotalsBox",
     "chosen_day",
+    "draft_page",
     "email_panel",
     "email_state",
     "foreseen",
@@ -50,5 +56,7 @@ __all__ = [
     "reminder_day",
     "reminder_rows",
     "reminders_card",
+    "retry_page",
     "running_batch_of",
+    "totals_box",
 ]

@@ -64,7 +64,7 @@ def invoice_page(invoice: Invoice, *, formats: Formats) -> InvoicePage:
         due_on=formats.day(invoice.due_on),
         overdue=overdue_note(invoice, formats),
         lines=tuple(_line(line, invoice.currency, formats) for line in lines),
-        sums=_sums(lines, invoice.currency, formats),
+        sums=sums_of(lines, invoice.discount_rate, invoice.currency, formats),
         payment_terms=invoice.payment_terms,
         notes=invoice.notes,
     )
@@ -80,11 +80,13 @@ def _line(line: InvoiceLine, currency: str, formats: Formats) -> LineRow:
     )
 
 
-def _sums(lines: Sequence[InvoiceLine], currency: str, formats: Formats) -> tuple[Sum, ...]:
-    """Net, a row for each tax rate, total: as the PDF adds up."""
+def sums_of(
+    lines: Sequence[money.HasNet], discount_rate: Decimal, currency: str, formats: Formats
+) -> tuple[Sum, ...]:
+    """Net, discount, a row for each tax rate, total: as the PDF adds up."""
     if not lines:
         return ()
-    totals = money.totals(lines)
+    totals = money.totals(lines, discount_rate=discount_rate)
     taxes = (
         Sum(
             title=_tax_title(tax.rate, formats.amount(tax.base_minor, currency), formats),
@@ -94,9 +96,17 @@ def _sums(lines: Sequence[InvoiceLine], currency: str, formats: Formats) -> tupl
     )
     return (
         Sum(title=_("Subtotal"), text=formats.amount(totals.net_minor, currency)),
+        *_discount(discount_rate, formats.amount(-totals.discount_minor, currency), formats),
         *taxes,
         Sum(title=_("Total"), text=formats.amount(totals.gross_minor, currency)),
     )
+
+
+def _discount(rate: Decimal, amount: str, formats: Formats) -> list[Sum]:
+    if not rate:
+        return []
+    title = _("Discount %(rate)s") % {"rate": formats.percent(rate.normalize())}
+    return [Sum(title=title, text=amount)]
 
 
 def _tax_title(rate: Decimal, base: str, formats: Formats) -> str:

@@ -64,6 +64,13 @@ class Formats:
             return self.moment(at)
         return Moment(at=at, text=self._clock(local, "Hm"))
 
+    def clock_exact(self, at: datetime) -> Moment:
+        """10:42:07, for what happens today; else with its day."""
+        local = at.astimezone(self.zone)
+        if local.date() != self.today:
+            return self.exact(at)
+        return Moment(at=at, text=self._clock(local, "Hms"))
+
     def exact(self, at: datetime) -> Moment:
         """28 Nov, 10:42:07: for timelines, where several steps share a minute."""
         local = at.astimezone(self.zone)

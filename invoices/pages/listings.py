@@ -77,7 +77,7 @@ class InvoiceListing:
     ) -> Self:
         """Read the page and count its tabs; two queries, and one more for a search."""
         searched = filter_.searched(organization)
-        invoices = filter_.of_tab(searched, organization).select_related("customer")
+        invoices = filter_.of_tab(searched, organization).select_related("customer", "organization")
         page = paging.turn_to(place, invoices, filter_.order)
         counts = _counts(listing.counts(filter_, searched, organization), filter_, formats)
         return cls(

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from django.db.models import prefetch_related_objects
+
 from deliveries.models import Delivery
 from invoices.models import Invoice, Member
 from invoices.pages.batch_notes import BatchNote, running_batch_of
@@ -56,6 +58,8 @@ def invoice_rows(
     }
     reminded = last_reminders(invoices, formats)
     running = running_batch_of(invoices)
+    # Whether the amount agrees with the lines is told of what can still be mended.
+    prefetch_related_objects([each for each in invoices if each.is_correctable], "lines")
     return [
         _row(
             invoice,
@@ -105,7 +109,7 @@ def _row(
 
 def problems_to_mend(invoice: Invoice, email: EmailState) -> tuple[str, ...]:
     """Return what stands in the way, while something can still be done about it."""
-    if invoice.status not in {Invoice.Status.DRAFT, Invoice.Status.FAILED}:
+    if not invoice.is_correctable:
         return ()
     sentences = (problem.sentence for problem in problems_of(invoice))
     # The e-mail's state may say the same already, as the reason why it was not sent.

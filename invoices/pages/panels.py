@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 from deliveries.models import Delivery
 from invoices import reminders
+from invoices.addresses import recipients_of
 from invoices.models import Invoice, Member
+from invoices.pages.actions import Actions, ToMend, actions_of, to_mend
 from invoices.pages.formats import Formats
-from invoices.pages.lists import fingerprint, problems_to_mend
+from invoices.pages.lists import fingerprint
 from invoices.pages.notices import Notice
 from invoices.pages.states import (
     EmailState,
@@ -24,7 +24,8 @@ from invoices.pages.timelines import (
     stored_message,
     told_events,
 )
-from invoices.sending import KIND, is_sendable
+from invoices.resending import retry_of
+from invoices.sending import KIND, is_sendable, last_delivery
 
 # Every click is a step of its own, so a timeline has no natural end.
 STEPS_SHOWN = 100
@@ -34,12 +35,16 @@ STEPS_SHOWN = 100
 class EmailPanel:
     id: int
     number: str
-    recipient: str
+    customer_id: int
+    to: str
+    cc: str
+    # Whether `to` and `cc` are still to be used: those of a stored e-mail stand in its message.
+    shows_recipients: bool
     payment: Pill
     email: EmailState
     sendable: bool
-    problems: tuple[str, ...]
-    advice: str
+    problems: tuple[ToMend, ...]
+    actions: Actions
     delivery_id: int | None
     correlation_id: str
     provider_message_id: str
@@ -52,43 +57,38 @@ class EmailPanel:
 def email_panel(
     invoice: Invoice, *, member: Member, formats: Formats, notices: tuple[Notice, ...]
 ) -> EmailPanel:
-    """Return the panel of an invoice whose customer is loaded; three queries."""
-    delivery = Delivery.objects.about(invoice).filter(kind=KIND).first()
+    """Return the panel of an invoice whose customer is loaded; four queries."""
+    delivery = last_delivery(invoice)
     email = email_state(invoice, delivery, formats)
     payment = payment_state(invoice, formats)
-    problems = problems_to_mend(invoice, email)
+    problems = to_mend(invoice, said=email.detail)
+    recipients = recipients_of(invoice)
+    to, cc = ", ".join(recipients.to), ", ".join(recipients.cc)
+    retry = retry_of(invoice, delivery)
+    goes_as_it_was = retry is not None and not retry.takes_corrections
+    actions = actions_of(invoice, delivery, retry, member=member)
     steps = _steps(invoice, delivery, formats)
     message = _message(delivery) if delivery else None
     return EmailPanel(
         id=invoice.pk,
         number=invoice.number,
-        recipient=invoice.customer.email.strip(),
+        customer_id=invoice.customer_id,
+        to=to,
+        cc=cc,
+        shows_recipients=actions.send_again or (invoice.is_correctable and not goes_as_it_was),
         payment=payment,
         email=email,
         sendable=member.may_send and is_sendable(invoice, delivery),
         problems=problems,
-        advice=_advice(delivery),
+        actions=actions,
         delivery_id=delivery.pk if delivery else None,
         correlation_id=delivery.correlation_id if delivery else "",
         provider_message_id=delivery.provider_message_id if delivery else "",
         steps=steps[-STEPS_SHOWN:],
         earlier_steps=len(steps) > STEPS_SHOWN,
         message=message,
-        version=fingerprint(email, payment, problems, steps, message, notices),
+        version=fingerprint(*(email, payment, problems, actions, to, cc, steps, message, notices)),
     )
-
-
-def _advice(delivery: Delivery | None) -> str:
-    """Say who can do what, unless the state's own detail does."""
-    if delivery is None or delivery.status != Delivery.Status.DEAD or delivery.may_have_arrived:
-        return ""
-    match delivery.dead_reason:
-        case Delivery.DeadReason.REJECTED | Delivery.DeadReason.NOT_SENDABLE:
-            return _("Put right what is wrong, then ask support to send it again.")
-        case Delivery.DeadReason.GAVE_UP:
-            return _("Support can send it again.")
-        case _:
-            return ""
 
 
 def _steps(invoice: Invoice, delivery: Delivery | None, formats: Formats) -> tuple[Step, ...]:

@@ -87,6 +87,8 @@ def _running(delivery: Delivery, formats: Formats) -> EmailState:
         label=_("Sending"),
         tone="busy",
         icon="spinner",
+        moment=formats.clock(delivery.created_at),
+        moment_label=_("since"),
         detail=_("Its worker is overdue; another one takes over.") if late else "",
     )
 
@@ -98,7 +100,8 @@ def _retrying(delivery: Delivery, formats: Formats) -> EmailState:
         label=_("Retrying"),
         tone="wait",
         icon="retry",
-        moment=formats.clock(future) if future else None,
+        # Tries are seconds apart at first.
+        moment=formats.clock_exact(future) if future else None,
         moment_label=_("next try") if future else _("next try due now"),
         detail=_sentence(delivery.last_error),
     )
@@ -120,8 +123,8 @@ def _dead(delivery: Delivery, formats: Formats) -> EmailState:
             moment=moment,
             moment_label=_("given up"),
             detail=_(
-                "The customer may or may not have it: %(error)s Support must look at the "
-                "provider’s log before it is sent again."
+                "The customer may or may not have it: %(error)s Before it is sent again, ask the "
+                "customer, or let support look at the provider’s log."
             )
             % {"error": _sentence(delivery.last_error)},
         )

@@ -22,6 +22,8 @@ _STEP_LOOKS: dict[str, tuple[str, str]] = {
     _Type.RELEASED: ("quiet", "arrow"),
     _Type.REPLAYED: ("plain", "arrow"),
     _Type.CANCELLED: ("quiet", "slash"),
+    _Type.CORRECTED: ("plain", "dash"),
+    _Type.NOTED: ("plain", "dash"),
 }
 
 
@@ -76,7 +78,8 @@ def step_of(event: Any, formats: Formats, *, known_correlation_id: str, kind: st
         sentence=event.sentence,
         person=(event.actor.get_full_name() or event.actor.get_username()) if event.actor else "",
         worker=event.worker,
-        attempt=event.attempt,
+        # A failed attempt's sentence begins with its number.
+        attempt=None if event.type == _Type.ATTEMPT_FAILED else event.attempt,
         correlation_id="" if event.correlation_id == known_correlation_id else event.correlation_id,
         kind=kind,
     )

@@ -101,16 +101,24 @@ class _Content:
         }
 
     def _sums(self) -> list[dict[str, str]]:
-        """The net and a row per rate, which names its base where there are several rates."""
+        """The net, the discount and a row per rate, which names a base that is not the net."""
         document, words = self.document, self.words
         if not document.taxes:
             return []
-        label = words.tax_on if len(document.taxes) > 1 else words.tax_at
-        rows = [(words.subtotal, self._amount(document.net_minor))]
+        several = len(document.taxes) > 1 or document.discount_minor
+        label = words.tax_on if several else words.tax_at
+        rows = [(words.subtotal, self._amount(document.net_minor)), *self._discount()]
         for tax in document.taxes:
             rate, base = self._percent(tax.rate), self._amount(tax.base_minor)
             rows.append((label.format(rate=rate, base=base), self._amount(tax.tax_minor)))
         return _titled(*rows)
+
+    def _discount(self) -> list[tuple[str, str]]:
+        document, words = self.document, self.words
+        if not document.discount_rate:
+            return []
+        title = words.discount.format(rate=self._percent(document.discount_rate))
+        return [(title, self._amount(-document.discount_minor))]
 
     def _total(self) -> dict[str, str]:
         return {

@@ -33,9 +33,10 @@ class DocumentLine:
 class InvoiceDocument:
     """Everything that stands in the PDF: equal documents make equal bytes.
 
-    Money is in minor units of `currency` (see invoices.money). `amount_minor` is what the customer
-    owes, taxes included. Texts are data, whatever characters they hold; line breaks in them are
-    kept. `created_at` is only the date in the PDF's metadata: midnight UTC of `issued_on` if None.
+    Money is in minor units of `currency` (see invoices.money). `net_minor` is the sum of the lines,
+    before the discount; `amount_minor` is what the customer owes, taxes included. Texts are data,
+    whatever characters they hold; line breaks in them are kept. `created_at` is only the date in
+    the PDF's metadata: midnight UTC of `issued_on` if None.
     """
 
     number: str
@@ -49,6 +50,8 @@ class InvoiceDocument:
     taxes: tuple[TaxAmount, ...]
     net_minor: int
     amount_minor: int
+    discount_rate: Decimal = Decimal(0)
+    discount_minor: int = 0
     payment_terms: str = ""
     payment_details: str = ""
     notes: str = ""
@@ -65,8 +68,14 @@ class InvoiceDocument:
         """Say what does not add up. A document without lines has only its amount to go by."""
         taxes = sum(tax.tax_minor for tax in self.taxes)
         lines = sum(line.net_minor for line in self.lines)
-        if self.net_minor + taxes != self.amount_minor:
+        if self.net_minor - self.discount_minor + taxes != self.amount_minor:
             return "net and taxes do not add up to the invoice's amount"
         if self.lines and lines != self.net_minor:
             return "the lines do not add up to the invoice's net"
+        if self.lines and self.net_minor - self.discount_minor != self._taxed_minor:
+            return "the bases of the taxes do not add up to the invoice's net"
         return None
+
+    @property
+    def _taxed_minor(self) -> int:
+        return sum(tax.base_minor for tax in self.taxes)

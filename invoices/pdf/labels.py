@@ -21,6 +21,7 @@ class Labels:
     tax: str
     amount: str
     subtotal: str
+    discount: str
     tax_at: str
     tax_on: str
     total: str
@@ -46,6 +47,7 @@ _LABELS = {
         tax="Tax",
         amount="Amount",
         subtotal="Subtotal",
+        discount="Discount {rate}",
         tax_at="Tax {rate}",
         tax_on="Tax {rate} on {base}",
         total="Total ({currency})",

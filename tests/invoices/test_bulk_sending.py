@@ -72,7 +72,7 @@ def test_the_send_button_afterwards_returns_the_same_delivery(
         ({"status": "sending"}, "under_way", "It is on its way already."),
         ({"amount_minor": None}, "problem", "The invoice has no amount: enter its lines."),
         ({"email": ""}, "problem", "Mama Put Kitchen has no e-mail address: enter one."),
-        ({"email": "a@b, c@d"}, "problem", "The customer's address is not one address: correct"),
+        ({"email": "a@b, c@d"}, "problem", "“a@b, c@d” is not one address: correct it."),
         ({"email": "nobody"}, "problem", "“nobody” does not look like an e-mail address"),
     ],
 )

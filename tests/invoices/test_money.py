@@ -14,6 +14,7 @@ from invoices.money import (
     Totals,
     UnknownCurrency,
     UnknownLocale,
+    discount_minor,
     format_amount,
     format_figure,
     minor_unit_exponent,
@@ -115,6 +116,78 @@ def test_a_credit_note_takes_back_exactly_its_invoice(invoice: list[Line]) -> No
         for line in invoice
     ]
     assert totals(credit).gross_minor == -totals(invoice).gross_minor
+
+
+# The discount ---------------------------------------------------------------------------------
+
+rates = st.decimals(min_value=0, max_value=100, places=4)
+
+
+def test_the_discount_is_rounded_once_per_rate_and_lessens_the_base_of_its_tax() -> None:
+    """58.31 - 10 % = 5.831; 50.00 - 10 %; taxes on what is left, 2.624 and 4.48875."""
+    invoice = [*[line("0.333", 2_500, "5")] * 7, line("1", 5_000, "9.975")]
+    assert totals(invoice, discount_rate=Decimal(10)) == Totals(
+        net_minor=10_831,
+        discount_minor=583 + 500,
+        taxes=(TaxAmount(Decimal(5), 5_248, 262), TaxAmount(Decimal("9.975"), 4_500, 449)),
+        gross_minor=5_248 + 262 + 4_500 + 449,
+    )
+
+
+@pytest.mark.parametrize(
+    ("quantity", "price", "times", "rate", "gross"),
+    [
+        ("0.333", 2_500, 7, "5", 6_123),
+        ("0.333", 2_500, 7, "9.975", 6_413),
+        ("0.5", 333, 3, "10", 551),  # Yen: 166.5 is 167, three times, and 50.1 is 50.
+        ("0.5", 1_235, 1, "5", 649),  # Thousandths of a dinar: 617.5 is 618, and 30.9 is 31.
+    ],
+)
+def test_the_examples_of_the_docs(
+    quantity: str, price: int, times: int, rate: str, gross: int
+) -> None:
+    assert totals([line(quantity, price, rate)] * times).gross_minor == gross
+
+
+@pytest.mark.parametrize("rate", ["-1", "100.0001", "NaN"])
+def test_a_discount_that_is_no_part_of_the_whole_is_refused(rate: str) -> None:
+    with pytest.raises(ValueError, match="discount"):
+        discount_minor(100, Decimal(rate))
+
+
+@given(lines, rates)
+def test_subtotal_less_discount_and_taxes_is_the_total(invoice: list[Line], rate: Decimal) -> None:
+    result = totals(invoice, discount_rate=rate)
+    assert result.net_minor == sum(line.net_minor for line in invoice)
+    assert result.net_minor - result.discount_minor == sum(tax.base_minor for tax in result.taxes)
+    assert result.gross_minor == result.net_minor - result.discount_minor + sum(
+        tax.tax_minor for tax in result.taxes
+    )
+
+
+@given(lines)
+def test_no_discount_is_none_and_all_of_it_leaves_nothing(invoice: list[Line]) -> None:
+    assert totals(invoice, discount_rate=Decimal(0)) == totals(invoice)
+    assert totals(invoice, discount_rate=Decimal(100)).gross_minor == 0
+
+
+@given(
+    st.lists(
+        st.builds(
+            Line,
+            quantity=st.decimals(min_value="0.000001", max_value=10**6, places=6),
+            unit_price_minor=st.integers(min_value=0, max_value=10**12),
+            tax_rate=st.sampled_from([Decimal(0), Decimal(5), Decimal("9.975")]),
+        )
+    ),
+    rates,
+    rates,
+)
+def test_more_discount_never_costs_more(invoice: list[Line], one: Decimal, other: Decimal) -> None:
+    less, more = sorted([one, other])
+    small, great = (totals(invoice, discount_rate=rate) for rate in (less, more))
+    assert great.gross_minor <= small.gross_minor
+    assert 0 <= great.discount_minor <= great.net_minor
 
 
 @pytest.mark.parametrize(

@@ -34,17 +34,17 @@ def test_a_draft_is_not_sent_yet_and_an_imported_invoice_had_no_email() -> None:
 
 def test_what_waits_and_what_runs_is_being_sent() -> None:
     assert say("queued") == "Sending, waiting since 10:42"
-    assert say("running", locked_until=NOW + timedelta(seconds=60)) == "Sending"
+    assert say("running", locked_until=NOW + timedelta(seconds=60)) == "Sending, since 10:42"
     assert "Its worker is overdue" in say("running", locked_until=NOW - timedelta(seconds=1))
 
 
 def test_a_retry_says_when_in_the_organizations_time_and_why() -> None:
     retry = {"last_error": "The provider answered 503", "next_attempt_at": NOW}
     later = retry | {"next_attempt_at": NOW + timedelta(minutes=5)}
-    assert say("retrying", **later) == "Retrying, next try 10:47. The provider answered 503."
+    assert say("retrying", **later) == "Retrying, next try 10:47:00. The provider answered 503."
     assert say("retrying", **retry).startswith("Retrying, next try due now")
     tomorrow = retry | {"next_attempt_at": NOW + timedelta(hours=20)}
-    assert "next try 29 Nov, 06:42" in say("retrying", **tomorrow)
+    assert "next try 29 Nov, 06:42:00" in say("retrying", **tomorrow)
 
 
 def test_sent_says_when_with_the_year_only_where_it_is_another() -> None:

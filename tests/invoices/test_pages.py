@@ -257,7 +257,7 @@ def test_the_timeline_tells_every_step_in_order_with_who_and_when(
     timeline = page[page.index("What happened") :]
     places = [timeline.index(part) for part in told]
     assert places == sorted(places)
-    assert "<code>req-41</code>" in page
+    assert '<code class="whole">req-41</code>' in page
     event = Delivery.objects.get().events.first()
     assert event is not None
     assert f'title="{event.at:%Y-%m-%d %H:%M:%S} UTC"' in timeline

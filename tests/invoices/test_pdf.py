@@ -71,20 +71,16 @@ def line(
     )
 
 
-def invoice_of(*lines: DocumentLine) -> InvoiceDocument:
-    sums = totals(
-        Line(
-            quantity=line.quantity,
-            unit_price_minor=line.unit_price_minor,
-            tax_rate=line.tax_rate,
-        )
-        for line in lines
-    )
+def invoice_of(*lines: DocumentLine, discount: str = "0") -> InvoiceDocument:
+    rate = Decimal(discount)
+    sums = totals(lines, discount_rate=rate)
     return replace(
         LAGOS,
         lines=lines,
         taxes=sums.taxes,
         net_minor=sums.net_minor,
+        discount_rate=rate,
+        discount_minor=sums.discount_minor,
         amount_minor=sums.gross_minor,
     )
 
@@ -479,6 +475,20 @@ def test_typst_can_print_every_character_that_the_fonts_say_they_have() -> None:
     assert {"A", "Ṣ", "ệ", "Я", "₦", "ش"} <= set(kept)
 
 
+def test_the_discount_stands_between_the_subtotal_and_the_bases_of_the_taxes() -> None:
+    hours = [line("Consulting", 2_500, "0.333", "5")] * 7
+    text = text_of(invoice_of(*hours, line("Quebec", 10_000, tax_rate="9.975"), discount="10"))
+    for part in (
+        *("Subtotal ₦158.31", "Discount 10% -₦15.83", "Tax 5% on ₦52.48 ₦2.62"),
+        *("Tax 9.975% on ₦90.00 ₦8.98", "Total (NGN) ₦154.08"),
+    ):
+        assert part in text
+
+
+def test_without_a_discount_there_is_no_word_of_it() -> None:
+    assert "Discount" not in text_of(invoice_of(line("Tea", 100)))
+
+
 # --- What cannot be rendered -----------------------------------------------------------------
 
 
@@ -490,6 +500,11 @@ def test_typst_can_print_every_character_that_the_fonts_say_they_have() -> None:
         ({"amount_minor": 1}, "net and taxes do not add up"),
         ({"lines": (line("Tea", 100),)}, "the lines do not add up"),
         ({"taxes": (TaxAmount(Decimal(5), 100, 5),)}, "net and taxes do not add up"),
+        ({"discount_minor": 1}, "net and taxes do not add up"),
+        (
+            {"lines": (line("Tea", 4_500_000),), "discount_minor": 5, "amount_minor": 4_499_995},
+            "bases of the taxes do not add up",
+        ),
     ],
 )
 def test_a_document_that_cannot_be_right_is_refused_with_a_reason(

@@ -13,6 +13,16 @@
     if (event.detail.successful) { trouble(false); }
   });
 
+  // Copy the id beside the button; without this the id is there to be selected.
+  document.documentElement.classList.add("scripted");
+  document.addEventListener("click", function (event) {
+    var button = event.target.closest(".copy");
+    if (!button || !navigator.clipboard) { return; }
+    navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent).then(
+      function () { button.classList.add("copied"); }
+    );
+  });
+
   // Close an open menu by Escape, or by a click beside it.
   function close(menu) {
     menu.open = false;

@@ -1,0 +1,136 @@
+"""Who gets an invoice's e-mail: one rule for what people enter, what pages warn of, what goes out.
+
+An address is kept as people write it. On the wire its domain is punycode (IDNA 2008 with the
+mapping of UTS 46), since that is what every provider takes; letters outside ASCII before the @ are
+refused, since hardly one provider delivers to them (RFC 6531).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import idna
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.utils.translation import gettext as _
+
+from invoices.models import Invoice
+
+# What the strictest provider takes in one message.
+MOST = 50
+# RFC 5321, 4.5.3.1: a local part, and a path without its angle brackets.
+_LONGEST_LOCAL = 64
+_LONGEST = 254
+
+_SEPARATORS = re.compile(r"[,;\s]+")
+
+
+class Refused(ValueError):
+    """What was entered is no list of addresses; the text says why, and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What is wrong with an address. A fatal one must not be handed to a provider at all."""
+
+    sentence: str
+    fatal: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipients:
+    """Addresses as people write them, each once. `own` says that `to` is the customer's own."""
+
+    to: tuple[str, ...]
+    cc: tuple[str, ...]
+    own: bool
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.to + self.cc
+
+
+def recipients_of(invoice: Invoice) -> Recipients:
+    """Return who gets the invoice's e-mail; nobody, where nobody is named and none is known."""
+    own = invoice.customer.email.strip()
+    to = _once(invoice.to) or ((own,) if own else ())
+    return Recipients(to=to, cc=_once(invoice.cc, but=to), own=not invoice.to)
+
+
+def parse_list(text: str) -> list[str]:
+    """Return the addresses of a field, each once. Raise `Refused`.
+
+    They stand one a line, or parted by commas, semicolons or spaces.
+    """
+    if any(sign in text for sign in '<>"'):
+        raise Refused(
+            _("Enter the addresses alone, without names: anna@sol.example, bo@sol.example.")
+        )
+    addresses = list(_once(part for part in _SEPARATORS.split(text) if part))
+    faults = [fault.sentence for address in addresses if (fault := fault_of(address))]
+    if len(addresses) > MOST:
+        faults.append(_("At most %(most)s addresses can get one e-mail.") % {"most": MOST})
+    if faults:
+        raise Refused(" ".join(faults[:5]))
+    return addresses
+
+
+def fault_of(address: str) -> Fault | None:
+    """Return what is wrong with one address; None for one that can work."""
+    if _could_be_several(address):
+        sentence = _("“%(address)s” is not one address: correct it.")
+        return Fault(sentence=sentence % {"address": _shown(address)}, fatal=True)
+    if not address.rpartition("@")[0].isascii():
+        sentence = _(
+            "“%(address)s” has letters before the @ that e-mail providers do not deliver to: ask "
+            "for an address in plain letters."
+        )
+        return Fault(sentence=sentence % {"address": _shown(address)}, fatal=True)
+    if not _plausible(address):
+        sentence = _("“%(address)s” does not look like an e-mail address: correct it.")
+        return Fault(sentence=sentence % {"address": _shown(address)}, fatal=False)
+    return None
+
+
+def on_the_wire(address: str) -> str:
+    """Return the address as a provider gets it: the domain in ASCII, where that is possible."""
+    local, at, domain = address.strip().rpartition("@")
+    try:
+        return f"{local}{at}{_ascii_domain(domain)}"
+    except idna.IDNAError:
+        return address.strip()
+
+
+def _ascii_domain(domain: str) -> str:
+    return domain if domain.isascii() else idna.encode(domain, uts46=True).decode()
+
+
+def _plausible(address: str) -> bool:
+    local, _at, domain = address.rpartition("@")
+    try:
+        wire = f"{local}@{_ascii_domain(domain)}"
+        validate_email(wire)
+    except (ValidationError, idna.IDNAError):
+        return False
+    return len(wire) <= _LONGEST and len(local) <= _LONGEST_LOCAL
+
+
+def _could_be_several(address: str) -> bool:
+    """Tell what could become a second recipient, or a header of its own, on the way."""
+    return not address.isprintable() or any(sign in address for sign in ',;<>"')
+
+
+def _once(addresses: Iterable[str], *, but: Iterable[str] = ()) -> tuple[str, ...]:
+    seen = {on_the_wire(address).casefold() for address in but}
+    kept = []
+    for address in map(str.strip, addresses):
+        name = on_the_wire(address).casefold()
+        if address and name not in seen:
+            seen.add(name)
+            kept.append(address)
+    return tuple(kept)
+
+
+def _shown(address: str) -> str:
+    shown = "".join(sign if sign.isprintable() else " " for sign in address)
+    return shown if len(shown) <= 80 else f"{shown[:79]}…"

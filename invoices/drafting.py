@@ -1,0 +1,282 @@
+"""Making invoices and changing them, while nobody has them yet.
+
+The amount is decided here, by the lines and the discount, and nowhere else: pages, PDF, e-mail and
+API show what is stored.
+"""
+
+import hashlib
+import logging
+from dataclasses import dataclass, fields
+from datetime import date
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from invoices import corrections, money, numbering
+from invoices.models import Customer, Invoice, InvoiceLine, Organization
+
+logger = logging.getLogger(__name__)
+
+MOST_LINES = 200
+# Far beyond any invoice, and far within a bigint even after taxes.
+MOST_MINOR = 10**17
+
+
+class CannotBeChanged(Exception):
+    """The draft was not stored, and nothing was written; the text says why, to a person."""
+
+
+class NumberTaken(CannotBeChanged):
+    """Another invoice of the organization has this number."""
+
+
+class ChangedMeanwhile(CannotBeChanged):
+    """Somebody else saved the invoice after this form was made."""
+
+
+class AmountImpossible(CannotBeChanged):
+    """What the lines come to is no amount that anybody can owe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftLine:
+    description: str
+    quantity: Decimal
+    unit_price_minor: int
+    tax_rate: Decimal
+
+    @property
+    def net_minor(self) -> int:
+        return money.net_minor(self.quantity, self.unit_price_minor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewCustomer:
+    """A customer that comes into being with the invoice."""
+
+    name: str
+    email: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """All that a person decides about an invoice."""
+
+    number: str
+    customer: Customer | NewCustomer
+    currency: str
+    issued_on: date
+    due_on: date
+    lines: tuple[DraftLine, ...]
+    discount_rate: Decimal = Decimal(0)
+    payment_terms: str = ""
+    notes: str = ""
+    to: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ()
+
+
+_COLUMNS = [
+    *("number", "currency", "issued_on", "due_on", "discount_rate", "payment_terms", "notes"),
+    *("to", "cc"),
+]
+
+
+def create(organization: Organization, draft: Draft, *, user_id: int) -> Invoice:
+    """Make the draft an invoice; one transaction. Raise `CannotBeChanged`.
+
+    The same draft once more (a double click on Save) returns the first one's invoice.
+    """
+    amount_minor = _amount(draft)
+    try:
+        with transaction.atomic():
+            invoice = Invoice.objects.create(
+                organization=organization,
+                customer=_customer(organization, draft.customer),
+                amount_minor=amount_minor,
+                **_values(draft),
+            )
+            _write_lines(invoice, draft)
+    except IntegrityError as error:
+        _insist_on_the_number(error)
+        return _made_already(organization, draft)
+    logger.info("invoice created", extra={"invoice": invoice.pk, "user": user_id})
+    return invoice
+
+
+def change(
+    invoice_id: int, draft: Draft, *, organization: Organization, version: str, user_id: int
+) -> Invoice:
+    """Store the draft over the invoice, under its lock; joins the caller's transaction, if any.
+
+    `version` names what the person saw (see `version_of`). Raise `Invoice.DoesNotExist`, also for
+    another organization's; `CannotBeChanged`.
+    """
+    try:
+        with transaction.atomic():
+            invoice = lock(invoice_id, organization)
+            _insist_on_correctable(invoice)
+            if not holds(invoice, draft):
+                _insist_on_version(invoice, version)
+                _store(invoice, draft)
+                corrections.invoice_corrected(invoice, user_id=user_id)
+    except IntegrityError as error:
+        _insist_on_the_number(error)
+        raise NumberTaken(_taken(draft.number)) from error
+    logger.info("invoice changed", extra={"invoice": invoice.pk, "user": user_id})
+    return invoice
+
+
+def lock(invoice_id: int, organization: Organization) -> Invoice:
+    """Return the invoice, locked to the end of the transaction. Raise `Invoice.DoesNotExist`."""
+    return Invoice.objects.select_for_update(no_key=True).get(
+        pk=invoice_id, organization=organization
+    )
+
+
+def version_of(invoice: Invoice) -> str:
+    """Name what a person can change of an invoice: other stored contents, another name."""
+    shown = [getattr(invoice, name) for name in (*_COLUMNS, "customer_id", "status")]
+    lines = invoice.lines.order_by("position").values_list(
+        "description", "quantity", "unit_price_minor", "tax_rate"
+    )
+    contents = [_plain(value) for row in ([*shown], *lines) for value in row]
+    return hashlib.blake2b(repr(contents).encode(), digest_size=12).hexdigest()
+
+
+def holds(invoice: Invoice, draft: Draft) -> bool:
+    """Tell whether the draft is stored already: a double click changes nothing."""
+    values = _values(draft)
+    return (
+        all(_plain(getattr(invoice, name)) == _plain(values[name]) for name in _COLUMNS)
+        and _lines_of(invoice) == [*draft.lines]
+        and _is(invoice.customer, draft.customer)
+    )
+
+
+def cannot_be_changed(invoice: Invoice) -> str:
+    """Say why an invoice does not change any more; empty while it may."""
+    if invoice.is_correctable:
+        return ""
+    sentences = {
+        Invoice.Status.SENDING: _("%(number)s is being sent: nothing was changed."),
+        Invoice.Status.SENT: _("%(number)s was sent: the customer has it as it is."),
+        Invoice.Status.PAID: _("%(number)s is paid: it does not change any more."),
+        Invoice.Status.VOID: _("%(number)s is void: it does not change any more."),
+    }
+    return sentences[Invoice.Status(invoice.status)] % {"number": invoice.number}
+
+
+def _insist_on_correctable(invoice: Invoice) -> None:
+    if why := cannot_be_changed(invoice):
+        raise CannotBeChanged(why)
+
+
+def _insist_on_version(invoice: Invoice, version: str) -> None:
+    if version_of(invoice) != version:
+        sentence = _("Somebody else changed %(number)s while you were at it.")
+        raise ChangedMeanwhile(sentence % {"number": invoice.number})
+
+
+def _store(invoice: Invoice, draft: Draft) -> None:
+    had_lines = invoice.lines.exists()
+    for name, value in _values(draft).items():
+        setattr(invoice, name, value)
+    invoice.customer = _customer(invoice.organization, draft.customer)
+    # An imported invoice may have an amount and no lines: it keeps it until it gets some.
+    if had_lines or draft.lines:
+        invoice.amount_minor = _amount(draft)
+    invoice.save(update_fields=[*_COLUMNS, "customer", "amount_minor"])
+    invoice.lines.all().delete()
+    _write_lines(invoice, draft)
+
+
+def _values(draft: Draft) -> dict[str, object]:
+    mine = {field.name: getattr(draft, field.name) for field in fields(draft)}
+    return {name: mine[name] for name in _COLUMNS} | {"to": [*draft.to], "cc": [*draft.cc]}
+
+
+def _write_lines(invoice: Invoice, draft: Draft) -> None:
+    InvoiceLine.objects.bulk_create(
+        InvoiceLine(
+            invoice=invoice,
+            position=position,
+            description=line.description,
+            quantity=line.quantity,
+            unit_price_minor=line.unit_price_minor,
+            tax_rate=line.tax_rate,
+        )
+        for position, line in enumerate(draft.lines, start=1)
+    )
+
+
+def _customer(organization: Organization, customer: Customer | NewCustomer) -> Customer:
+    if isinstance(customer, Customer):
+        return customer
+    return Customer.objects.create(
+        organization=organization,
+        name=customer.name,
+        email=customer.email,
+        address=customer.address,
+    )
+
+
+def _amount(draft: Draft) -> int | None:
+    """Return what is owed; None while that is nothing. Raise `AmountImpossible`."""
+    gross = money.totals(draft.lines, discount_rate=draft.discount_rate).gross_minor
+    if why := amount_impossible(gross):
+        raise AmountImpossible(why)
+    return gross or None
+
+
+def amount_impossible(gross_minor: int) -> str:
+    """Say why nobody can owe that amount; empty if somebody can."""
+    if gross_minor < 0:
+        return _("The lines come to less than nothing: an invoice asks for money.")
+    if gross_minor > MOST_MINOR:
+        return _("The lines come to more than any invoice: check quantities and prices.")
+    return ""
+
+
+def _made_already(organization: Organization, draft: Draft) -> Invoice:
+    invoice = Invoice.objects.of(organization).get(number=draft.number)
+    if invoice.status == Invoice.Status.DRAFT and holds(invoice, draft):
+        return invoice
+    raise NumberTaken(_taken(draft.number, numbering.next_number(organization)))
+
+
+def _lines_of(invoice: Invoice) -> list[DraftLine]:
+    return [
+        DraftLine(
+            description=line.description,
+            quantity=line.quantity,
+            unit_price_minor=line.unit_price_minor,
+            tax_rate=line.tax_rate,
+        )
+        for line in invoice.lines.all()
+    ]
+
+
+def _is(customer: Customer, wanted: Customer | NewCustomer) -> bool:
+    if isinstance(wanted, Customer):
+        return customer == wanted
+    return (customer.name, customer.email, customer.address) == (
+        *(wanted.name, wanted.email, wanted.address),
+    )
+
+
+def _plain(value: object) -> object:
+    """Make equal values equal texts: 7.5 and 7.5000 are one rate."""
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
+
+
+def _insist_on_the_number(error: IntegrityError) -> None:
+    """Let pass what is not about the number's being taken."""
+    if "invoice_number_once_per_organization" not in str(error):
+        raise error
+
+
+def _taken(number: str, free: str = "") -> str:
+    taken = _("There is an invoice %(number)s already.") % {"number": number}
+    return f"{taken} {_('%(number)s is free.') % {'number': free}}" if free else taken

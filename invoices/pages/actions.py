@@ -1,0 +1,113 @@
+"""What can be done about an invoice as it stands, by this member."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from deliveries.ledger import Case
+from deliveries.models import Delivery
+from invoices import payments, voiding
+from invoices.models import Invoice, Member
+from invoices.pages.formats import Formats
+from invoices.problems import Place, Problem, problems_of
+from invoices.resending import Retry, may_be_sent_again, retry_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actions:
+    """Which buttons there are; a viewer has none but the PDF's."""
+
+    edit: bool
+    send_again: bool
+    # A dead e-mail may be put back; and be corrected before that.
+    retry: bool
+    correct: bool
+    mark_paid: bool
+    mark_unpaid: bool
+    void: bool
+    pdf: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToMend:
+    """A problem, and where it is put right; `said` where the e-mail's state says it already."""
+
+    sentence: str
+    place: Place
+    said: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPage:
+    """What putting the dead e-mail back would do, in words."""
+
+    explanation: str
+    # What has to be ticked, if anything.
+    tick: str
+    takes_corrections: bool
+    died_at: str
+
+
+def actions_of(
+    invoice: Invoice, delivery: Delivery | None, retry: Retry | None, *, member: Member
+) -> Actions:
+    may = member.may_send
+    return Actions(
+        edit=may and invoice.is_correctable,
+        send_again=may and may_be_sent_again(invoice, delivery),
+        retry=may and retry is not None,
+        correct=may and retry is not None and retry.takes_corrections and invoice.is_correctable,
+        mark_paid=may and invoice.status in payments.PAYABLE,
+        mark_unpaid=may and invoice.status == Invoice.Status.PAID,
+        void=may and invoice.status in voiding.VOIDABLE,
+        pdf=invoice.amount_minor is not None,
+    )
+
+
+def to_mend(invoice: Invoice, *, said: str) -> tuple[ToMend, ...]:
+    """Return the problems of an invoice that may still be corrected, each with its place."""
+    if not invoice.is_correctable:
+        return ()
+    return tuple(_to_mend(problem, said) for problem in problems_of(invoice))
+
+
+def _to_mend(problem: Problem, said: str) -> ToMend:
+    return ToMend(sentence=problem.sentence, place=problem.place, said=problem.sentence in said)
+
+
+def retry_page(
+    invoice: Invoice, delivery: Delivery | None, *, formats: Formats
+) -> RetryPage | None:
+    """Return what the pages say of a retry; None where there is nothing to retry. One query."""
+    retry = retry_of(invoice, delivery)
+    if retry is None:
+        return None
+    unknown = retry.case is Case.UNKNOWN
+    return RetryPage(
+        explanation=_explanation(retry, formats),
+        tick=_("I have checked that the customer does not have it.") if unknown else "",
+        takes_corrections=retry.takes_corrections,
+        died_at=retry.died_at.isoformat(),
+    )
+
+
+def _explanation(retry: Retry, formats: Formats) -> str:
+    match retry.case:
+        case Case.ANEW:
+            return _(
+                "The customer does not have it: it was not accepted. The e-mail is made anew, from "
+                "the invoice as it is by then."
+            )
+        case Case.SAME:
+            until = formats.clock(retry.until).text if retry.until else ""
+            return _(
+                "The provider may have accepted it. Until %(until)s the same e-mail can go again, "
+                "exactly as it was: if the customer has it already, no second one is sent. What is "
+                "corrected now cannot be in it before %(until)s."
+            ) % {"until": until}
+        case Case.UNKNOWN:
+            return _(
+                "Nobody knows whether the customer has it, and the provider can no longer tell. "
+                "Ask the customer, or let support look at the provider’s log. The e-mail is made "
+                "anew, from the invoice as it is by then: who has the first one gets a second."
+            )

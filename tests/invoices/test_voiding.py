@@ -1,0 +1,103 @@
+"""Void: on record, and nobody is asked to pay."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from deliveries.models import Delivery
+from invoices.models import Invoice
+from tests import factories
+from tests.invoices.test_drafts import text
+from tests.ledger import steps
+
+WHY = {"reason": "Ordered twice"}
+
+
+@pytest.fixture
+def as_owner(client: Client, owner: User) -> Client:
+    client.force_login(owner)
+    return client
+
+
+def status(invoice: Invoice) -> str:
+    invoice.refresh_from_db()
+    return invoice.status
+
+
+def test_it_asks_why(as_owner: Client, invoice: Invoice) -> None:
+    page = f"/invoices/{invoice.pk}/void"
+    assert page in text(as_owner.get(f"/invoices/{invoice.pk}"))
+    assert "Why is it void?" in text(as_owner.get(page))
+    assert "Say why" in text(as_owner.post(page, {"reason": " "}))
+    assert "single line" in text(as_owner.post(page, {"reason": "a\u2028b"}))
+    assert status(invoice) == "draft"
+
+
+def test_what_waits_is_cancelled_with_the_reason(
+    as_owner: Client, owner: User, invoice: Invoice
+) -> None:
+    delivery = factories.make_delivery(invoice)
+    for _click in range(2):
+        assert as_owner.post(f"/invoices/{invoice.pk}/void", WHY).status_code == 302
+    assert status(invoice) == "void"
+    assert invoice.voided_at is not None
+    assert steps.fresh(delivery).status == "cancelled"
+    event = steps.last_event(delivery)
+    assert (event.sentence, event.actor) == ("INV-0001 was voided: Ordered twice", owner)
+    assert steps.events(delivery).count("cancelled") == 1
+
+
+def test_what_is_being_sent_is_left_to_its_worker(as_owner: Client, invoice: Invoice) -> None:
+    delivery = factories.make_delivery(invoice)
+    steps.claim_one()
+    assert "under way" in text(as_owner.get(f"/invoices/{invoice.pk}/void"))
+    as_owner.post(f"/invoices/{invoice.pk}/void", WHY)
+    assert (status(invoice), steps.fresh(delivery).status) == ("void", "running")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "then"), [(steps.REFUSED, "cancelled"), (steps.UNKNOWN, "dead")]
+)
+def test_a_dead_email_that_may_have_arrived_goes_on_saying_so(
+    as_owner: Client, invoice: Invoice, outcome: object, then: str
+) -> None:
+    delivery = factories.make_delivery(invoice)
+    claim = steps.claim_one()
+    steps.hand_over(claim)
+    steps.settle(claim, outcome)  # type: ignore[arg-type]
+    as_owner.post(f"/invoices/{invoice.pk}/void", WHY)
+    assert (status(invoice), steps.fresh(delivery).status) == ("void", then)
+
+
+def test_a_sent_invoice_is_voided_and_its_timeline_says_so(
+    as_owner: Client, invoice: Invoice
+) -> None:
+    delivery = factories.make_delivery(invoice)
+    steps.bring_to(delivery, "sent")
+    as_owner.post(f"/invoices/{invoice.pk}/void", WHY)
+    assert status(invoice) == "void"
+    page = text(as_owner.get(f"/invoices/{invoice.pk}"))
+    assert "INV-0001 was voided: Ordered twice" in page
+    assert "/void" not in page
+
+
+def test_a_paid_one_is_not(as_owner: Client, invoice: Invoice) -> None:
+    reminder = factories.make_delivery(invoice)
+    Invoice.objects.filter(pk=invoice.pk).update(status="paid")
+    as_owner.post(f"/invoices/{invoice.pk}/void", WHY)
+    assert status(invoice) == "paid"
+    assert steps.fresh(reminder).status == Delivery.Status.QUEUED
+
+
+def test_viewers_and_outsiders_may_not(
+    client: Client, viewer: User, outsider: User, invoice: Invoice
+) -> None:
+    for user, code in ((viewer, 403), (outsider, 404)):
+        client.force_login(user)
+        assert client.get(f"/invoices/{invoice.pk}/void").status_code == code
+        assert client.post(f"/invoices/{invoice.pk}/void", WHY).status_code == code
+    assert status(invoice) == "draft"
+
+
+def test_other_methods_are_refused(as_owner: Client, invoice: Invoice) -> None:
+    assert as_owner.put(f"/invoices/{invoice.pk}/void").status_code == 405
