@@ -6,11 +6,13 @@ A message is a constant sentence; what varies stands in fields. Fields bound by
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
 
 from deliveries import correlation
 
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request", "server_time"}
+_INVITATION = re.compile(r"(/invitations/)[^\s/?#\"']+")
 
 
 class CorrelationFilter(logging.Filter):
@@ -21,6 +23,23 @@ class CorrelationFilter(logging.Filter):
             if not hasattr(record, name):
                 setattr(record, name, value)
         return True
+
+
+class SecretsFilter(logging.Filter):
+    """Strike out what opens something to whoever reads the log: an invitation's token.
+
+    Django logs the address of each request that fails, and its development server all of them.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(map(_without_secrets, record.args))
+        record.msg = _without_secrets(record.msg)
+        return True
+
+
+def _without_secrets(value: object) -> object:
+    return _INVITATION.sub(r"\1…", value) if isinstance(value, str) else value
 
 
 def _own_fields(record: logging.LogRecord) -> dict[str, object]:

@@ -182,7 +182,10 @@ if not DEBUG:
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"correlation": {"()": "invoicehub.logs.CorrelationFilter"}},
+    "filters": {
+        "correlation": {"()": "invoicehub.logs.CorrelationFilter"},
+        "secrets": {"()": "invoicehub.logs.SecretsFilter"},
+    },
     "formatters": {
         "json": {"()": "invoicehub.logs.JsonFormatter"},
         "console": {"()": "invoicehub.logs.ConsoleFormatter"},
@@ -190,7 +193,7 @@ LOGGING = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "filters": ["correlation"],
+            "filters": ["correlation", "secrets"],
             "formatter": LOG_FORMAT,
         },
     },

@@ -11,14 +11,26 @@ from invoices.access import is_htmx
 
 # Addresses of the pages' buttons and fragments: no pages of their own to come back to.
 _NO_PAGES = {
+    "change_role",
     "choose_organization",
+    "invite",
     "invoice_state",
     "login",
+    "logo",
     "logout",
     "pause_customer_reminders",
     "pause_reminders",
+    "preview",
+    "preview_letter",
+    "remove_customer",
+    "remove_logo",
+    "remove_member",
+    "renew_invitation",
+    "restore_customer",
     "resume_customer_reminders",
     "resume_reminders",
+    "revoke_invitation",
+    "revoke_token",
     "send_invoice",
 }
 

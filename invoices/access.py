@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import get_object_or_404
 
 from deliveries.models import Delivery
-from invoices.models import Invoice, Member
+from invoices.models import Customer, Invoice, Member
 
 # The session remembers which of a user's organizations the pages are about.
 ORGANIZATION_IN_SESSION = "organization"
@@ -67,8 +67,64 @@ def sender_only(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not request.member.may_send:
-            raise PermissionDenied("Viewers may look, but not send or change anything.")
+        _refuse_viewers(request)
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def sender_to_change(view: View) -> View:
+    """Let all members look, and refuse viewers who post with a 403."""
+
+    @wraps(view)
+    def wrapped(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method == "POST":
+            _refuse_viewers(request)
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def _refuse_viewers(request: MemberRequest) -> None:
+    if not request.member.may_send:
+        raise PermissionDenied("Viewers may look, but not send or change anything.")
+
+
+def owner_only(view: View) -> View:
+    """Refuse all but owners with a 403; stands where `sender_only` does."""
+
+    @wraps(view)
+    def wrapped(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        _refuse_all_but_owners(request)
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def owner_to_change(view: View) -> View:
+    """Let all members look, and refuse all but owners who post with a 403."""
+
+    @wraps(view)
+    def wrapped(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method == "POST":
+            _refuse_all_but_owners(request)
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def _refuse_all_but_owners(request: MemberRequest) -> None:
+    if not request.member.may_configure:
+        raise PermissionDenied("Only owners of the organization may do this.")
+
+
+def person_only(view: View) -> View:
+    """Refuse programs with a 403: a token that leaked must not make itself another one."""
+
+    @wraps(view)
+    def wrapped(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if getattr(request, "token_member", None) is not None:
+            raise PermissionDenied("Only a person who is logged in may do this.")
         return view(request, *args, **kwargs)
 
     return wrapped
@@ -92,6 +148,10 @@ def invoice_or_404(request: MemberRequest, invoice_id: int) -> Invoice:
         pk=invoice_id,
         organization=request.member.organization,
     )
+
+
+def customer_or_404(request: MemberRequest, customer_id: int) -> Customer:
+    return get_object_or_404(Customer, pk=customer_id, organization=request.member.organization)
 
 
 def delivery_or_404(request: MemberRequest, delivery_id: int) -> Delivery:

@@ -20,7 +20,7 @@ from invoices.models import Invoice
 MOST = 50
 # RFC 5321, 4.5.3.1: a local part, and a path without its angle brackets.
 _LONGEST_LOCAL = 64
-_LONGEST = 254
+LONGEST = 254
 
 _SEPARATORS = re.compile(r"[,;\s]+")
 
@@ -92,6 +92,42 @@ def fault_of(address: str) -> Fault | None:
     return None
 
 
+def one_address(address: str) -> None:
+    """Refuse what is not one address that can be written to; for fields of one."""
+    if problem := problem_with(address):
+        raise ValidationError(problem, code="address")
+
+
+def problem_with(address: str) -> str:
+    """Say what to mend in one address as it is entered; empty if it can be used."""
+    if any(not character.isprintable() for character in address):
+        return _("The address must not contain line breaks or control characters.")
+    if not address.strip():
+        return _("Enter an e-mail address.")
+    if any(sign in address for sign in ',;<>"'):
+        return _("Enter one address only, without a name: accounts@company.example.")
+    if any(character.isspace() for character in address):
+        return _("Remove the spaces from the address.")
+    return _form(address)
+
+
+def _form(address: str) -> str:
+    if "@" not in address:
+        return _("An address needs an @: accounts@company.example.")
+    if address.count("@") > 1:
+        return _("An address has only one @.")
+    local = address.rpartition("@")[0]
+    if not local.isascii():
+        return _(
+            "The part before the @ may only have Latin letters without accents, digits and signs: "
+            "e-mail providers refuse “%(part)s”. Letters of any script may follow the @."
+        ) % {"part": _shown(local)}
+    if not _plausible(address):
+        sentence = _("“%(address)s” is not an e-mail address such as accounts@company.example.")
+        return sentence % {"address": _shown(address)}
+    return ""
+
+
 def on_the_wire(address: str) -> str:
     """Return the address as a provider gets it: the domain in ASCII, where that is possible."""
     local, at, domain = address.strip().rpartition("@")
@@ -107,12 +143,14 @@ def _ascii_domain(domain: str) -> str:
 
 def _plausible(address: str) -> bool:
     local, _at, domain = address.rpartition("@")
+    if "." not in domain:
+        return False  # Django lets "localhost" pass; no provider does.
     try:
         wire = f"{local}@{_ascii_domain(domain)}"
         validate_email(wire)
     except (ValidationError, idna.IDNAError):
         return False
-    return len(wire) <= _LONGEST and len(local) <= _LONGEST_LOCAL
+    return len(wire) <= LONGEST and len(local) <= _LONGEST_LOCAL
 
 
 def _could_be_several(address: str) -> bool:

@@ -1,9 +1,10 @@
 """An invoice of the database as the document that its PDF shows."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 
-from invoices import money
+from invoices import branding, money
 from invoices.models import Customer, Invoice, InvoiceLine, Organization
 from invoices.pdf import DocumentLine, InvoiceDocument, Party
 
@@ -13,6 +14,10 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
 
     An imported invoice may have an amount but no lines: then the amount is its only line.
     """
+    return replace(_without_logo(invoice), logo=branding.logo_of(invoice.organization))
+
+
+def _without_logo(invoice: Invoice) -> InvoiceDocument:
     if invoice.amount_minor is None:
         raise ValueError(f"Invoice {invoice.number} has no amount.")
     printed = tuple(_printed(line) for line in invoice.lines.all())
@@ -42,7 +47,7 @@ def document_of(invoice: Invoice) -> InvoiceDocument:
 
 def mistake_in_the_sums(invoice: Invoice) -> str | None:
     """Say why the PDF would refuse the invoice's amount; None where it agrees with the lines."""
-    return document_of(invoice).mistake_in_the_sums()
+    return _without_logo(invoice).mistake_in_the_sums()
 
 
 def locale_of(invoice: Invoice) -> str:

@@ -2,16 +2,14 @@
 
 import base64
 
-from babel.dates import format_date
 from django.conf import settings
 from django.db.models import F
-from django.template.loader import render_to_string
 
 from deliveries.errors import NotSendable
 from deliveries.models import Delivery, Message
-from invoices import money, reminders, sending
+from invoices import letters, reminders, sending
 from invoices.addresses import on_the_wire, recipients_of
-from invoices.document import document_of, file_name, locale_of
+from invoices.document import document_of, file_name
 from invoices.models import Invoice
 from invoices.pdf import InvoiceNotRenderable, render
 from invoices.problems import problems_of
@@ -28,10 +26,11 @@ class InvoiceEmail:
 
     def compose(self, delivery: Delivery) -> Message:
         invoice = _sendable_invoice(delivery)
-        subject = f"Invoice {invoice.number} from {invoice.organization.name}"
+        words = letters.words_of(invoice.organization, self.name)
+        letter = letters.letter_of(invoice, self.name, words)
         # Sent again, it is the same document: nothing of an invoice changes once it was sent.
         pdf = _pdf_as_first_sent(invoice) or _pdf(invoice)
-        return _letter(delivery, invoice, "invoice", subject, pdf=pdf)
+        return _message(delivery, invoice, letter, pdf=pdf)
 
     def still_wanted(self, delivery: Delivery) -> str:
         return _no_longer_wanted(_invoice(delivery))
@@ -64,16 +63,13 @@ class ReminderEmail:
 
     def compose(self, delivery: Delivery) -> Message:
         invoice = _sendable_invoice(delivery)
-        days = reminders.days_overdue(invoice, reminders.day_of(delivery))
-        overdue = f"{days} day overdue" if days == 1 else f"{days} days overdue"
-        return _letter(
-            delivery,
+        letter = letters.letter_of(
             invoice,
-            "reminder",
-            f"Reminder: invoice {invoice.number} is {overdue}",
-            pdf=_pdf_as_first_sent(invoice) or _pdf(invoice),
-            days_overdue=days,
+            self.name,
+            letters.words_of(invoice.organization, self.name),
+            days_overdue=reminders.days_overdue(invoice, reminders.day_of(delivery)),
         )
+        return _message(delivery, invoice, letter, pdf=_pdf_as_first_sent(invoice) or _pdf(invoice))
 
     def still_wanted(self, delivery: Delivery) -> str:
         """Ask again right before composing: much can happen between 08:00 and the hand-over."""
@@ -112,33 +108,20 @@ def _sendable_invoice(delivery: Delivery) -> Invoice:
     return invoice
 
 
-def _letter(
-    delivery: Delivery,
-    invoice: Invoice,
-    template: str,
-    subject: str,
-    *,
-    pdf: dict[str, str],
-    **context: object,
+def _message(
+    delivery: Delivery, invoice: Invoice, letter: letters.Letter, *, pdf: dict[str, str]
 ) -> Message:
-    locale, recipients = locale_of(invoice), recipients_of(invoice)
-    context |= {
-        "subject": subject,
-        "invoice": invoice,
-        "organization": invoice.organization,
-        "customer": invoice.customer,
-        "amount": money.format_amount(invoice.amount_minor or 0, invoice.currency, locale),
-        "issued_on": format_date(invoice.issued_on, format="long", locale=locale),
-        "due_on": format_date(invoice.due_on, format="long", locale=locale),
-    }
+    organization, recipients = invoice.organization, recipients_of(invoice)
     return Message(
-        from_address=_mailbox(invoice.organization.name, settings.EMAIL_FROM),
+        from_address=letters.mailbox(
+            organization.sender_name or organization.name, settings.EMAIL_FROM
+        ),
         to=[on_the_wire(address) for address in recipients.to],
         cc=[on_the_wire(address) for address in recipients.cc],
-        reply_to=invoice.organization.email,
-        subject=_one_line(subject),
-        text=render_to_string(f"email/{template}.txt", context),
-        html=render_to_string(f"email/{template}.html", context),
+        reply_to=on_the_wire(organization.email),
+        subject=letter.subject,
+        text=letter.text,
+        html=letter.html,
         headers={"X-Correlation-ID": delivery.correlation_id},
         attachments=[pdf],
     )
@@ -170,14 +153,3 @@ def _pdf_as_first_sent(invoice: Invoice) -> dict[str, str] | None:
     )
     attachments = message.attachments if message else []
     return next((part for part in attachments if part["content_type"] == PDF), None)
-
-
-def _mailbox(name: str, address: str) -> str:
-    """Return a display name and an address as RFC 5322 wants them, the name always quoted."""
-    quoted = _one_line(name).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{quoted}" <{address}>'
-
-
-def _one_line(text: str) -> str:
-    """Keep a name from becoming a header of its own, whatever way it came into the database."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,15 +1,22 @@
 """Bearer tokens for other programs: each acts as one member of one organization."""
 
 import hashlib
+import logging
 import secrets
 from collections.abc import Callable
 
+from django.db import transaction
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from invoices.access import error
 from invoices.models import ApiToken, Member
 
+logger = logging.getLogger(__name__)
+
 PREFIX = "ih_"
+MOST = 50
 
 
 def issue(member: Member, *, name: str) -> str:
@@ -17,6 +24,39 @@ def issue(member: Member, *, name: str) -> str:
     token = PREFIX + secrets.token_urlsafe(32)
     ApiToken.objects.create(member=member, name=name, token_hash=_hash(token))
     return token
+
+
+class NotIssued(Exception):
+    """The token was not made; the text says why."""
+
+
+def issue_one(member: Member, *, name: str) -> str:
+    """Make a token by a name that no other of the member's has; one transaction.
+
+    So a form that is posted twice makes one token. Raise `NotIssued`.
+    """
+    with transaction.atomic():
+        Member.objects.select_for_update(no_key=True).get(pk=member.pk)
+        live = ApiToken.objects.filter(member=member, revoked_at__isnull=True)
+        if live.filter(name__iexact=name).exists():
+            raise NotIssued(
+                _("You have a token called “%s” already: revoke it, or take another name.") % name
+            )
+        if live.count() >= MOST:
+            raise NotIssued(_("You have too many tokens: revoke one first."))
+        token = issue(member, name=name)
+    logger.info("API token made", extra={"member": member.pk, "user": member.user_id})
+    return token
+
+
+def revoke(token_id: int, *, member: Member) -> bool:
+    """End one of the member's own tokens at once; say whether it was alive."""
+    revoked = ApiToken.objects.filter(pk=token_id, member=member, revoked_at__isnull=True).update(
+        revoked_at=Now()
+    )
+    if revoked:
+        logger.info("API token revoked", extra={"token": token_id, "user": member.user_id})
+    return bool(revoked)
 
 
 def _hash(token: str) -> str:
@@ -45,7 +85,7 @@ class BearerTokenMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             return self.get_response(request)
         member = _member_of(token.strip())

@@ -13,15 +13,16 @@ _OVERRIDES = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _LINE_SEPARATORS = {"Zl", "Zp"}
 
 
-def _unprintable(text: str, *, allowed: str = "") -> bool:
-    return any(
-        character not in allowed
-        and (
-            unicodedata.category(character) in {"Cc", "Cs", *_LINE_SEPARATORS}
-            or character in _OVERRIDES
-        )
-        for character in text
+def is_control(character: str) -> bool:
+    """Tell line breaks, control characters and overrides; a joiner inside an emoji is none."""
+    return (
+        unicodedata.category(character) in {"Cc", "Cs", *_LINE_SEPARATORS}
+        or character in _OVERRIDES
     )
+
+
+def _unprintable(text: str, *, allowed: str = "") -> bool:
+    return any(character not in allowed and is_control(character) for character in text)
 
 
 def one_line(text: str) -> None:

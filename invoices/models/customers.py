@@ -31,6 +31,8 @@ class Customer(models.Model):
 
     class Meta:
         indexes = [
+            # The customer list: one organization's customers by name, page by page.
+            models.Index("organization", Lower("name"), "id", name="customer_list"),
             # Search and import: a customer by address, whatever the case.
             models.Index("organization", Lower("email"), name="customer_by_email"),
             # Support's search over all organizations: by the beginning of the address, and by

@@ -16,6 +16,14 @@ class Organization(models.Model):
 
     name = models.CharField(max_length=240, validators=[validation.one_line])
     slug = models.SlugField(max_length=60, db_index=False)
+    sender_name = models.CharField(
+        max_length=240,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validation.one_line],
+        help_text="What customers see as the sender; empty for the organization's name.",
+    )
     email = models.EmailField(help_text="Where customers' answers go.")
     address = models.TextField(blank=True, default="", validators=[validation.plain_text])
     tax_id = models.CharField(max_length=60, blank=True, default="")

@@ -1,7 +1,7 @@
 """What an invoice document says, as values."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -35,8 +35,9 @@ class InvoiceDocument:
 
     Money is in minor units of `currency` (see invoices.money). `net_minor` is the sum of the lines,
     before the discount; `amount_minor` is what the customer owes, taxes included. Texts are data,
-    whatever characters they hold; line breaks in them are kept. `created_at` is only the date in
-    the PDF's metadata: midnight UTC of `issued_on` if None.
+    whatever characters they hold; line breaks in them are kept. `logo` is a PNG or JPEG; one that
+    cannot be read is left out. `created_at` is only the date in the PDF's metadata: midnight UTC of
+    `issued_on` if None.
     """
 
     number: str
@@ -55,6 +56,7 @@ class InvoiceDocument:
     payment_terms: str = ""
     payment_details: str = ""
     notes: str = ""
+    logo: bytes | None = field(default=None, repr=False)
     created_at: datetime | None = None
 
     def texts(self) -> Iterator[str]:

@@ -8,8 +8,10 @@ Both forbid a character without a glyph, so that typst refuses what would be an 
 """
 
 import json
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, time
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,8 @@ from invoices.money import UnknownCurrency, UnknownLocale
 from invoices.pdf.content import content_of
 from invoices.pdf.document import InvoiceDocument
 from invoices.pdf.fonts import font_set
+
+logger = logging.getLogger(__name__)
 
 _TEMPLATE = Path(__file__).with_name("invoice.typ")
 
@@ -38,14 +42,7 @@ def render(document: InvoiceDocument) -> bytes:
     Raises InvoiceNotRenderable.
     """
     with _failing_as_not_renderable(document):
-        return typst.compile(
-            _template(),
-            format="pdf",
-            pdf_standards=["a-3a", "ua-1"],
-            font_paths=font_set().fonts,
-            sys_inputs=_inputs(document),
-            timestamp=_timestamp(document),
-        )
+        return _even_without_logo(_pdf, document)
 
 
 def render_png(document: InvoiceDocument, *, dots_per_inch: float = 96) -> list[bytes]:
@@ -62,6 +59,30 @@ def render_png(document: InvoiceDocument, *, dots_per_inch: float = 96) -> list[
     return pages if isinstance(pages, list) else [pages]
 
 
+def _pdf(document: InvoiceDocument) -> bytes:
+    return typst.compile(
+        _template(),
+        format="pdf",
+        pdf_standards=["a-3a", "ua-1"],
+        font_paths=font_set().fonts,
+        sys_inputs=_inputs(document),
+        timestamp=_timestamp(document),
+    )
+
+
+def _even_without_logo(
+    make: Callable[[InvoiceDocument], bytes], document: InvoiceDocument
+) -> bytes:
+    """A picture that typst cannot read is no reason to keep an invoice from its customer."""
+    try:
+        return make(document)
+    except BaseException as error:
+        if document.logo is None or not (isinstance(error, typst.TypstError) or _is_panic(error)):
+            raise
+        logger.warning("logo left out of a PDF", extra={"reason": str(error)[:500]})
+        return make(replace(document, logo=None))
+
+
 @contextmanager
 def _failing_as_not_renderable(document: InvoiceDocument) -> Iterator[None]:
     try:
@@ -75,15 +96,23 @@ def _failing_as_not_renderable(document: InvoiceDocument) -> Iterator[None]:
         ) from error
     except BaseException as error:
         # A panic in Rust arrives as a BaseException, which would end the worker's thread.
-        if type(error).__name__ != "PanicException":
+        if not _is_panic(error):
             raise
         raise InvoiceNotRenderable(
             f"The PDF of invoice {document.number} could not be made: typst broke down."
         ) from error
 
 
+def _is_panic(error: BaseException) -> bool:
+    return type(error).__name__ == "PanicException"
+
+
 def _inputs(document: InvoiceDocument) -> dict[str, str]:
-    return {"document": json.dumps(content_of(document))}
+    inputs = {"document": json.dumps(content_of(document))}
+    if document.logo is not None:
+        # An input is text, and typst has no base64: the bytes go as numbers.
+        inputs["logo"] = json.dumps(list(document.logo), separators=(",", ":"))
+    return inputs
 
 
 def _check(document: InvoiceDocument) -> None:

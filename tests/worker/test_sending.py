@@ -109,7 +109,7 @@ def change_everything(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> No
         name="Another Name", email="another@address.example"
     )
     changed = engines["django"].from_string("Another text.")
-    monkeypatch.setattr("invoices.emails.render_to_string", lambda *args: changed.render())
+    monkeypatch.setattr("invoices.letters.render_to_string", lambda *args: changed.render())
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,19 @@
       menu.querySelector("summary").focus();
     });
   });
+
+  // Copy what is shown only once; without JavaScript it can be marked and copied by hand.
+  document.querySelectorAll("[data-copies]").forEach(function (button) {
+    if (!navigator.clipboard) { return; }
+    var shown = document.getElementById(button.dataset.copies);
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      navigator.clipboard.writeText(shown.value).then(
+        function () { button.textContent = button.dataset.done; },
+        function () { shown.select(); }
+      );
+    });
+  });
 })();
 
 // The list: keys, the selection of a whole page, and orders that need no button.
