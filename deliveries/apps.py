@@ -6,4 +6,4 @@ class DeliveriesConfig(AppConfig):
     verbose_name = "Deliveries"
 
     def ready(self) -> None:
-        from deliveries import checks  # noqa: F401 - registers them
+        from deliveries import checks, deploy_checks  # noqa: F401 - registers them

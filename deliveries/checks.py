@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
+from django.core.exceptions import ImproperlyConfigured
 
 from deliveries import providers, retry
 from deliveries.policy import Policy
@@ -42,6 +43,8 @@ def retries_outlast_an_outage(policy: Policy) -> CheckMessage | None:
 
 
 def retries_end_before_the_key(policy: Policy) -> CheckMessage | None:
+    if not policy.key_lifetime:
+        return None  # Without keys nothing is sent again that may have been accepted.
     longest = retry.schedule(policy=policy, chance=1) + policy.max_attempts * policy.send_timeout
     if longest < policy.key_lifetime:
         return None
@@ -75,13 +78,29 @@ _RULES: Sequence[Callable[[Policy], CheckMessage | None]] = (
 
 @register
 def check_provider(**kwargs: Any) -> list[CheckMessage]:
-    if settings.EMAIL_PROVIDER in providers.names():
+    """Refuse an adapter that is none, and a key lifetime that its provider does not keep."""
+    try:
+        adapter = providers.find(settings.EMAIL_PROVIDER)
+    except ImproperlyConfigured as error:
+        return [
+            Error(
+                str(error),
+                hint=f"Known are: {', '.join(providers.names())}, or a dotted path such as "
+                "company.mail.PostProvider (docs/providers.md shows how to write one).",
+                id="deliveries.E005",
+            )
+        ]
+    remembered = providers.key_lifetime(adapter)
+    if remembered is None or Policy.from_settings().key_lifetime <= remembered:
         return []
     return [
         Error(
-            f"EMAIL_PROVIDER is {settings.EMAIL_PROVIDER!r}, which is no adapter known here.",
-            hint=f"Known are: {', '.join(providers.names())}.",
-            id="deliveries.E005",
+            f"DELIVERY_KEY_LIFETIME_SECONDS is {settings.DELIVERY_KEY_LIFETIME_SECONDS:,.0f}, but "
+            f"EMAIL_PROVIDER={settings.EMAIL_PROVIDER} remembers an idempotency key for "
+            f"{_long(remembered)} only: a customer could get an invoice twice.",
+            hint=f"Set DELIVERY_KEY_LIFETIME_SECONDS to {remembered.total_seconds():.0f} or less, "
+            "or leave it unset.",
+            id="deliveries.E006",
         )
     ]
 

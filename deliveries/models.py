@@ -337,6 +337,11 @@ class Lane(models.Model):
         default=5, help_text="How many may be handed over at once, over the whole fleet."
     )
     rate_per_second = models.FloatField(null=True, blank=True)
+    reported_rate = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="Messages per second that the provider last said it takes.",
+    )
     rate_allowance = models.FloatField(default=0)
     rate_counted_at = models.DateTimeField(null=True, blank=True)
     paused_until = models.DateTimeField(null=True, blank=True)
@@ -354,6 +359,11 @@ class Lane(models.Model):
             models.CheckConstraint(
                 name="lane_rate_positive",
                 condition=Q(rate_per_second__isnull=True) | Q(rate_per_second__gt=0),
+            ),
+            # Claims: a rate of 0 would hold the lane up for ever, without a reason on any page.
+            models.CheckConstraint(
+                name="lane_reported_rate_positive",
+                condition=Q(reported_rate__isnull=True) | Q(reported_rate__gt=0),
             ),
             models.CheckConstraint(
                 name="lane_pause_has_reason",

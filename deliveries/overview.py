@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from deliveries import spans
 from deliveries.ledger import sql
-from deliveries.ledger.lanes import OUTAGE_FAILURES, is_open_ended
+from deliveries.ledger.lanes import OUTAGE_FAILURES, RATE, is_open_ended
 from deliveries.models import ALIVE_WITHIN, Delivery, LaneEvent
 
 COUNTED_UP_TO = 10_000
@@ -113,7 +113,7 @@ def lanes(*, now: datetime | None = None) -> tuple[LaneNow, ...]:
     """Return every lane by name; two queries, the second only if one is paused."""
     found = sql.rows(
         f"""
-        SELECT name, "limit", rate_per_second, paused_until, paused_reason,
+        SELECT name, "limit", {RATE} AS rate_per_second, paused_until, paused_reason,
             coalesce(paused_until > {sql.NOW}, false) AS paused,
             failures_in_a_row >= %(outage)s AS probing, {sql.NOW} AS now,
             (SELECT count(*) FROM deliveries_delivery

@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 from django.db import close_old_connections, connection, transaction
@@ -22,7 +23,7 @@ from deliveries.ledger import Claim
 from deliveries.listening import Listener
 from deliveries.policy import Policy
 from deliveries.pool import ThreadPool
-from deliveries.providers import Provider
+from deliveries.providers import Provider, key_lifetime, reported_rate
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +51,10 @@ class Worker:
     ) -> None:
         self.name = name
         self._provider = provider
+        # An adapter knows best how long its provider remembers a key.
+        remembered = key_lifetime(provider)
+        if remembered is not None:
+            policy = replace(policy, key_lifetime=min(policy.key_lifetime, remembered))
         self._policy = policy
         self._threads = threads
         self._lane = lane
@@ -203,6 +208,8 @@ class Worker:
 
     def _record_for_lane(self, reports: list[Report]) -> None:
         """Tell the lane what this round says of the provider as a whole."""
+        if (rate := reported_rate(self._provider)) is not None:
+            ledger.heed_rate(self._lane, rate)
         failures = [r.failure for r in reports if r.failure is not None]
         for failure in failures:
             if isinstance(failure, Throttled):

@@ -35,6 +35,13 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
+def port(name: str, *, default: int) -> int:
+    value = whole_number(name, default=default)
+    if value > 65535:
+        raise ImproperlyConfigured(f"{name} must be a port, at most 65535, not {value}.")
+    return value
+
+
 def whole_number(name: str, *, default: int, minimum: int = 1) -> int:
     raw = text(name, str(default))
     try:
@@ -46,11 +53,22 @@ def whole_number(name: str, *, default: int, minimum: int = 1) -> int:
     return value
 
 
+TEN_YEARS = 10 * 365 * 86400
+
+
 def seconds(name: str, *, default: float) -> float:
     """Read a length of time in seconds; zero, negative and infinite are refused."""
     value = _number(name, text(name, str(default)))
-    if not 0 < value < 10 * 365 * 86400:
+    if not 0 < value < TEN_YEARS:
         raise ImproperlyConfigured(f"{name} must be a number of seconds above 0, not {value:g}.")
+    return value
+
+
+def seconds_or_zero(name: str, *, default: float) -> float:
+    """Read a length of time in seconds, where zero means that there is no such time."""
+    value = _number(name, text(name, str(default)))
+    if not 0 <= value < TEN_YEARS:
+        raise ImproperlyConfigured(f"{name} must be a number of seconds from 0, not {value:g}.")
     return value
 
 
@@ -69,7 +87,10 @@ def rate(name: str) -> float | None:
 
 
 def http_url(name: str, default: str) -> str:
+    """Read an address on the web; "" only where that is the default and nothing is set."""
     raw = text(name, default)
+    if not raw and not default:
+        return ""
     try:
         parts = urlsplit(raw)
         valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

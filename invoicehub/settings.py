@@ -114,21 +114,36 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Deliveries -----------------------------------------------------------------------------------
 
 EMAIL_PROVIDER = read.text("EMAIL_PROVIDER", "sandbox")
-EMAIL_PROVIDER_URL = read.http_url("EMAIL_PROVIDER_URL", "http://127.0.0.1:8025")
+_URLS = {"sandbox": "http://127.0.0.1:8025", "resend": "https://api.resend.com"}
+EMAIL_PROVIDER_URL = read.http_url("EMAIL_PROVIDER_URL", _URLS.get(EMAIL_PROVIDER, ""))
 EMAIL_PROVIDER_API_KEY = read.text("EMAIL_PROVIDER_API_KEY")
 EMAIL_PROVIDER_WEBHOOK_SECRET = read.text("EMAIL_PROVIDER_WEBHOOK_SECRET")
 EMAIL_FROM = read.address("EMAIL_FROM", "invoices@invoicehub.example")
+
+# For EMAIL_PROVIDER=smtp, and for Django's own mail to admins.
+_PORTS = {"starttls": 587, "tls": 465, "none": 25}
+EMAIL_SECURITY = read.one_of("EMAIL_SECURITY", set(_PORTS), "starttls")
+EMAIL_HOST = read.text("EMAIL_HOST", "localhost")
+EMAIL_PORT = read.port("EMAIL_PORT", default=_PORTS[EMAIL_SECURITY])
+EMAIL_HOST_USER = read.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = read.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = EMAIL_SECURITY == "starttls"
+EMAIL_USE_SSL = EMAIL_SECURITY == "tls"
 
 DELIVERY_CONCURRENCY = read.whole_number("DELIVERY_CONCURRENCY", default=5)
 DELIVERY_RATE_PER_SECOND = read.rate("DELIVERY_RATE_PER_SECOND")
 DELIVERY_LEASE_SECONDS = read.seconds("DELIVERY_LEASE_SECONDS", default=60)
 DELIVERY_SEND_TIMEOUT_SECONDS = read.seconds("DELIVERY_SEND_TIMEOUT_SECONDS", default=15)
+EMAIL_TIMEOUT = DELIVERY_SEND_TIMEOUT_SECONDS
 DELIVERY_MAX_CLAIMS = read.whole_number("DELIVERY_MAX_CLAIMS", default=3)
 DELIVERY_MAX_ATTEMPTS = read.whole_number("DELIVERY_MAX_ATTEMPTS", default=16)
 DELIVERY_BACKOFF_BASE_SECONDS = read.seconds("DELIVERY_BACKOFF_BASE_SECONDS", default=5)
 DELIVERY_BACKOFF_CAP_SECONDS = read.seconds("DELIVERY_BACKOFF_CAP_SECONDS", default=900)
 DELIVERY_OUTAGE_SECONDS = read.seconds("DELIVERY_OUTAGE_SECONDS", default=3600)
-DELIVERY_KEY_LIFETIME_SECONDS = read.seconds("DELIVERY_KEY_LIFETIME_SECONDS", default=86400)
+# SMTP knows no keys: what may have been accepted is never sent again by itself.
+DELIVERY_KEY_LIFETIME_SECONDS = read.seconds_or_zero(
+    "DELIVERY_KEY_LIFETIME_SECONDS", default=0 if EMAIL_PROVIDER == "smtp" else 86400
+)
 DELIVERY_POLL_SECONDS = read.seconds("DELIVERY_POLL_SECONDS", default=1)
 
 # People and pages -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from django.core import checks
 from pytest_django import Settings
 
 from deliveries.checks import check_policy, check_provider
+from deliveries.deploy_checks import check_deployment
 
 
 def ids(found: list[checks.CheckMessage]) -> list[str | None]:
@@ -97,3 +98,95 @@ def test_an_unknown_provider_is_refused(settings: Settings) -> None:
     [refusal] = check_provider()
     assert refusal.id == "deliveries.E005"
     assert "sandbox" in (refusal.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no.such.Provider", "which cannot be imported: No module named 'no'"),
+        ("deliveries.providers.resend.Missing", "which cannot be imported"),
+        ("deliveries.models.Message", "which is no adapter: it has no from_settings, send, close."),
+        ("deliveries.providers.base.Provider", "it has no from_settings."),
+    ],
+)
+def test_a_dotted_path_to_what_is_no_adapter_is_refused(
+    settings: Settings, name: str, said: str
+) -> None:
+    settings.EMAIL_PROVIDER = name
+    [refusal] = check_provider()
+    assert refusal.id == "deliveries.E005"
+    assert said in refusal.msg
+
+
+@pytest.mark.parametrize(
+    ("provider", "lifetime", "refused"),
+    [
+        ("resend", 86400, False),
+        ("resend", 86401, True),
+        ("smtp", 0, False),
+        ("smtp", 1, True),
+        ("sandbox", 10**8, False),
+    ],
+)
+def test_a_key_does_not_outlive_the_providers_memory(
+    settings: Settings, provider: str, lifetime: float, refused: bool
+) -> None:
+    settings.EMAIL_PROVIDER, settings.DELIVERY_KEY_LIFETIME_SECONDS = provider, lifetime
+    assert ids(check_provider()) == (["deliveries.E006"] if refused else [])
+
+
+def test_without_keys_retries_may_last_as_long_as_they_like(settings: Settings) -> None:
+    settings.DELIVERY_KEY_LIFETIME_SECONDS = 0
+    assert check_policy() == []
+
+
+READY = {
+    "EMAIL_PROVIDER": "resend",
+    "EMAIL_PROVIDER_URL": "https://api.resend.com",
+    "EMAIL_PROVIDER_API_KEY": "re_123",
+    "EMAIL_FROM": "invoices@company.com",
+}
+SMTP = {"EMAIL_PROVIDER": "smtp", "EMAIL_HOST": "mail.company.com", "EMAIL_PROVIDER_URL": ""}
+
+
+def deploy(settings: Settings, **changes: str) -> list[checks.CheckMessage]:
+    for name, value in (READY | changes).items():
+        setattr(settings, name, value)
+    return check_deployment()
+
+
+@pytest.mark.parametrize(
+    ("id_", "changes"),
+    [
+        ("", {}),
+        ("", SMTP),
+        ("", SMTP | {"EMAIL_SECURITY": "none", "EMAIL_HOST": "localhost"}),
+        ("", SMTP | {"EMAIL_SECURITY": "none", "EMAIL_HOST": "::1"}),
+        ("deliveries.E007", {"EMAIL_PROVIDER_API_KEY": ""}),
+        ("deliveries.E008", {"EMAIL_PROVIDER_URL": "http://api.resend.com"}),
+        ("", {"EMAIL_PROVIDER_URL": "http://127.0.0.1:9000"}),
+        ("deliveries.E009", {"EMAIL_FROM": "invoices@invoicehub.example"}),
+        ("deliveries.E009", {"EMAIL_FROM": "invoices@mail.Example.com"}),
+        ("deliveries.E009", {"EMAIL_FROM": "invoices@localhost"}),
+        ("", {"EMAIL_FROM": "invoices@myexample.com"}),
+        (
+            "deliveries.E010",
+            SMTP | {"EMAIL_SECURITY": "none", "EMAIL_HOST_PASSWORD": "a long password"},
+        ),
+        ("deliveries.W001", SMTP | {"EMAIL_SECURITY": "none"}),
+        ("deliveries.W002", {"EMAIL_PROVIDER": "sandbox"}),
+    ],
+)
+def test_a_deployment_is_checked(settings: Settings, id_: str, changes: dict[str, str]) -> None:
+    found = deploy(settings, **changes)
+    assert ids(found) == ([id_] if id_ else [])
+    assert all(message.hint for message in found)
+
+
+def test_the_deployment_is_checked_by_check_deploy_only() -> None:
+    assert check_deployment not in checks.registry.registry.get_checks()
+    assert check_deployment in checks.registry.registry.get_checks(include_deployment_checks=True)
+
+
+def test_an_unknown_provider_is_said_once(settings: Settings) -> None:
+    assert deploy(settings, EMAIL_PROVIDER="carrier-pigeon") == []

@@ -26,6 +26,9 @@ def test_defaults_hold_where_nothing_is_set() -> None:
     assert read.seconds("UNSET_S", default=60) == 60
     assert read.whole_number("UNSET_N", default=5) == 5
     assert read.rate("UNSET_R") is None
+    assert read.port("UNSET_P", default=587) == 587
+    assert read.seconds_or_zero("UNSET_S", default=0) == 0
+    assert read.http_url("UNSET_U", "") == ""
 
 
 def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -47,6 +50,11 @@ def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
         (lambda: read.whole_number("X", default=1), "2.5"),
         (lambda: read.rate("X"), "0"),
         (lambda: read.rate("X"), "-2"),
+        (lambda: read.seconds_or_zero("X", default=1), "-1"),
+        (lambda: read.seconds_or_zero("X", default=1), "nan"),
+        (lambda: read.port("X", default=25), "0"),
+        (lambda: read.port("X", default=25), "65536"),
+        (lambda: read.port("X", default=25), "smtp"),
         (lambda: read.flag("X", default=True), "maybe"),
         (lambda: read.one_of("X", {"json", "console"}, "json"), "xml"),
         (lambda: read.http_url("X", "http://a"), "not an address"),

@@ -32,6 +32,11 @@ def test_a_production_configuration_starts() -> None:
     assert check(**PRODUCTION).returncode == 0
 
 
+def test_smtp_starts_with_what_it_needs_and_no_more() -> None:
+    ended = check(**PRODUCTION, EMAIL_PROVIDER="smtp", EMAIL_HOST="mail.example")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -40,6 +45,10 @@ def test_a_production_configuration_starts() -> None:
         ({"SECRET_KEY": ""}, "SECRET_KEY must be set"),
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS must name"),
         ({"DELIVERY_LEASE_SECONDS": "10"}, "deliveries.E001"),
+        (
+            {"EMAIL_PROVIDER": "smtp", "DELIVERY_KEY_LIFETIME_SECONDS": "86400"},
+            "deliveries.E006",
+        ),
     ],
 )
 def test_nonsense_is_refused_with_a_sentence(changes: dict[str, str], said: str) -> None:

@@ -12,7 +12,7 @@ from deliveries.ledger.correcting import note, note_correction
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready
-from deliveries.ledger.lanes import configure, lock_lane, pause, record_results, resume
+from deliveries.ledger.lanes import configure, heed_rate, lock_lane, pause, record_results, resume
 from deliveries.ledger.replaying import Case, Prospect, prospects, replay, replay_many
 from deliveries.ledger.requesting import Requested, request
 from deliveries.ledger.requesting_many import Wanted, request_many
@@ -39,6 +39,7 @@ __all__ = [
     "database_now",
     "extend",
     "follow_up",
+    "heed_rate",
     "lag",
     "lock_lane",
     "note",

@@ -25,13 +25,16 @@ UNTIL_RESUMED = timedelta(days=3653)
 # No provider asks for, and no person chooses, a pause nearly as long.
 _OPEN_ENDED_BEYOND = timedelta(days=366)
 
+# The lower of what is configured and what the provider said; NULL where neither says anything.
+RATE = "least(rate_per_second, reported_rate)"
+
 # A token bucket that holds one second's worth, and at least one; NULL where there is no rate.
 ALLOWANCE = f"""
-    CASE WHEN rate_per_second IS NULL THEN NULL
-    WHEN rate_counted_at IS NULL THEN greatest(rate_per_second, 1)
+    CASE WHEN {RATE} IS NULL THEN NULL
+    WHEN rate_counted_at IS NULL THEN greatest({RATE}, 1)
     ELSE least(
-        greatest(rate_per_second, 1),
-        rate_allowance + rate_per_second * extract(epoch FROM {sql.NOW} - rate_counted_at)
+        greatest({RATE}, 1),
+        rate_allowance + {RATE} * extract(epoch FROM {sql.NOW} - rate_counted_at)
     ) END"""
 
 
@@ -65,17 +68,38 @@ def ensure(lane: str) -> None:
 
 
 def configure(lane: str, *, limit: int, rate_per_second: float | None) -> None:
-    """Set the fleet's limit and rate; one transaction. The worker that starts last decides."""
+    """Set the fleet's limit and rate; one transaction. The worker that starts last decides.
+
+    What the provider said of its own limit is forgotten, should it be another one by now: its
+    next answer says it again.
+    """
     with transaction.atomic():
         ensure(lane)
         sql.run(
             """
-            UPDATE deliveries_lane SET "limit" = %(limit)s, rate_per_second = %(rate)s
-            WHERE name = %(lane)s AND ("limit", rate_per_second)
-                IS DISTINCT FROM (%(limit)s, %(rate)s::double precision)
+            UPDATE deliveries_lane
+            SET "limit" = %(limit)s, rate_per_second = %(rate)s, reported_rate = NULL
+            WHERE name = %(lane)s AND ("limit", rate_per_second, reported_rate)
+                IS DISTINCT FROM (%(limit)s, %(rate)s::double precision, NULL::double precision)
             """,
             {"lane": lane, "limit": limit, "rate": rate_per_second},
         )
+
+
+def heed_rate(lane: str, rate: float) -> None:
+    """Keep to what the provider says it takes per second; joins the caller's transaction.
+
+    Where less is configured, that holds. Writes only what is new.
+    """
+    changed = sql.run(
+        """
+        UPDATE deliveries_lane SET reported_rate = %(rate)s
+        WHERE name = %(lane)s AND reported_rate IS DISTINCT FROM %(rate)s::double precision
+        """,
+        {"lane": lane, "rate": rate},
+    )
+    if changed:
+        logger.info("provider says its rate", extra={"lane": lane, "per_second": rate})
 
 
 def pause(
@@ -199,7 +223,7 @@ def lock(lane: str, *, now: datetime | None = None) -> LaneState:
     """
     locked = sql.one(
         f"""
-        SELECT "limit", failures_in_a_row, rate_per_second IS NOT NULL AS rated,
+        SELECT "limit", failures_in_a_row, {RATE} IS NOT NULL AS rated,
                coalesce(paused_until > {sql.NOW}, false) AS paused,
                coalesce(next_probe_at > {sql.NOW}, false) AS between_probes,
                floor({ALLOWANCE}) AS allowance
@@ -235,7 +259,7 @@ def took(
         UPDATE deliveries_lane
         SET virtual_time = greatest(virtual_time, %(virtual_time)s::double precision),
             rate_allowance = coalesce({ALLOWANCE} - %(count)s, 0),
-            rate_counted_at = CASE WHEN rate_per_second IS NOT NULL THEN {sql.NOW} END,
+            rate_counted_at = CASE WHEN {RATE} IS NOT NULL THEN {sql.NOW} END,
             next_probe_at = CASE WHEN %(probing)s THEN {sql.NOW} + least(
                 %(cap)s, %(first)s * power(2, least(failures_in_a_row - %(threshold)s, 20))
             ) END

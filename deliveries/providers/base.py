@@ -1,6 +1,7 @@
 """What a provider of e-mail must offer."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 from deliveries.models import Message
@@ -15,7 +16,12 @@ class Receipt:
 
 
 class Provider(Protocol):
-    """Hands messages over. Called from many threads at once."""
+    """Hands messages over. Called from many threads at once.
+
+    Two attributes are optional, for what not every provider has: `key_lifetime`, a timedelta, how
+    long it remembers an idempotency key (zero: it knows none), and `reported_rate`, the messages
+    per second that it last said it takes.
+    """
 
     def send(self, message: Message, *, idempotency_key: str) -> Receipt:
         """Hand the message over and return the provider's receipt.
@@ -26,3 +32,17 @@ class Provider(Protocol):
 
     def close(self) -> None:
         """Close the connections."""
+
+
+def key_lifetime(provider: Provider | type) -> timedelta | None:
+    """Return how long the provider remembers a key; None where the settings alone say so."""
+    lifetime = getattr(provider, "key_lifetime", None)
+    return lifetime if isinstance(lifetime, timedelta) else None
+
+
+def reported_rate(provider: Provider) -> float | None:
+    """Return the messages per second that the provider last said it takes, if it said so."""
+    rate = getattr(provider, "reported_rate", None)
+    if isinstance(rate, bool) or not isinstance(rate, int | float):
+        return None
+    return float(rate) if 0 < rate < 1_000_000 else None

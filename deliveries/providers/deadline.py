@@ -1,4 +1,4 @@
-"""A time limit on a whole HTTP exchange, not on each read of it.
+"""A time limit on a whole exchange with a server, HTTP or SMTP, not on each read of it.
 
 A socket's timeout starts anew with every byte, so a server that drips a byte a second holds a
 thread for hours. Here one watchdog thread shuts the socket down when the exchange's time is up;
@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 
@@ -90,7 +90,9 @@ class Watchdog:
             if self._waiting[0][2] is exchange:
                 self._changed.notify_all()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="http-deadline", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="exchange-deadline", daemon=True
+                )
                 self._thread.start()
         _current.exchange = exchange
         try:
@@ -134,3 +136,30 @@ def running_exchange() -> Exchange:
     """Return the exchange that this thread is in."""
     exchange: Exchange = _current.exchange
     return exchange
+
+
+def open_socket(
+    host: str, port: int, *, family: int = 0, options: Iterable[tuple[int, int, int | bytes]] = ()
+) -> socket.socket:
+    """Connect to the first address that answers; all share what is left of the exchange's time.
+
+    The usual functions give the whole of it to each: a name with eight addresses, none of which
+    answers, would hold a thread eight times as long. Raise `socket.gaierror`, `UnicodeError`,
+    `TimeoutError` or another `OSError`.
+    """
+    found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+    failure: OSError = OSError("the name has no addresses")
+    for tried, (family_, kind, protocol, _, address) in enumerate(found):
+        share = running_exchange().seconds_left / (len(found) - tried)
+        sock = socket.socket(family_, kind, protocol)
+        try:
+            for option in options:
+                sock.setsockopt(*option)
+            sock.settimeout(share)
+            sock.connect(address)
+            sock.settimeout(running_exchange().seconds_left)
+            return sock
+        except OSError as error:
+            sock.close()
+            failure = error
+    raise failure

@@ -13,7 +13,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 from urllib3.util.connection import allowed_gai_family
 
-from deliveries.providers.deadline import Exchange, Watchdog, running_exchange
+from deliveries.providers.deadline import Exchange, Watchdog, open_socket, running_exchange
 
 
 class ExchangeFailed(Exception):
@@ -54,35 +54,23 @@ class _JoinsExchange:
 
 
 def _connect(connection: HTTPConnection) -> socket.socket:
-    """Connect to the first address that answers; all share what is left of the exchange's time.
-
-    urllib3's own would give the whole of it to each: a name with eight addresses, none of which
-    answers, would hold a thread eight times as long.
-    """
+    """Connect within the exchange's time; fail as urllib3's own function would."""
     host = connection._dns_host.strip("[]")
     try:
-        found = socket.getaddrinfo(host, connection.port, allowed_gai_family(), socket.SOCK_STREAM)
+        return open_socket(
+            host,
+            connection.port,
+            family=allowed_gai_family(),
+            options=connection.socket_options or (),
+        )
     except (socket.gaierror, UnicodeError) as error:
         raise NameResolutionError(
             host, connection, socket.gaierror(socket.EAI_NONAME, str(error))
         ) from error
-    failure: OSError = OSError("the name has no addresses")
-    for tried, (family, kind, protocol, _, address) in enumerate(found):
-        share = running_exchange().seconds_left / (len(found) - tried)
-        sock = socket.socket(family, kind, protocol)
-        try:
-            for option in connection.socket_options or ():
-                sock.setsockopt(*option)
-            sock.settimeout(share)
-            sock.connect(address)
-            sock.settimeout(running_exchange().seconds_left)
-            return sock
-        except OSError as error:
-            sock.close()
-            failure = error
-    if isinstance(failure, TimeoutError):
-        raise ConnectTimeoutError(connection, f"{host} did not answer") from failure
-    raise NewConnectionError(connection, str(failure)) from failure
+    except TimeoutError as error:
+        raise ConnectTimeoutError(connection, f"{host} did not answer") from error
+    except OSError as error:
+        raise NewConnectionError(connection, str(error)) from error
 
 
 class _HTTPConnection(_JoinsExchange, HTTPConnection):

@@ -41,6 +41,7 @@ LANE: list[tuple[str, dict[str, Any]]] = [
     ("lane_limit_positive", {"limit": 0}),
     ("lane_rate_positive", {"rate_per_second": 0.0}),
     ("lane_rate_positive", {"rate_per_second": -0.5}),
+    ("lane_reported_rate_positive", {"reported_rate": 0.0}),
     ("lane_pause_has_reason", {"paused_until": NOW}),
     ("lane_pause_has_reason", {"paused_reason": "The key was refused."}),
 ]

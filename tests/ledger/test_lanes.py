@@ -6,6 +6,7 @@ import pytest
 from django.db import IntegrityError
 
 from deliveries import ledger
+from deliveries.ledger import sql
 from deliveries.models import Lane
 from deliveries.outcomes import Outcome
 from invoices.models import Organization
@@ -131,6 +132,47 @@ def test_a_lane_goes_no_faster_than_its_rate(
     make_deliveries(organization, 12)
     ledger.configure("email", limit=5, rate_per_second=rate)
     assert claims_at(*moments) == taken
+
+
+@pytest.mark.parametrize(
+    ("configured", "reported", "taken"),
+    [(None, 2.0, 2), (5, 2.0, 2), (2, 5.0, 2), (None, 5.0, 5), (None, 0.5, 1)],
+)
+def test_the_lower_of_the_configured_and_the_reported_rate_holds(
+    organization: Organization, configured: float | None, reported: float, taken: int
+) -> None:
+    make_deliveries(organization, 8)
+    ledger.configure("email", limit=10, rate_per_second=configured)
+    ledger.heed_rate("email", reported)
+    assert len(claim(capacity=8)) == taken
+    assert lane().rate_per_second == configured
+
+
+def test_a_rate_that_is_known_already_is_not_written_again(organization: Organization) -> None:
+    def version() -> object:
+        # Within one transaction, only ctid tells that a row was written anew.
+        return sql.one("SELECT ctid::text AS at FROM deliveries_lane WHERE name = 'email'", {}).at
+
+    ledger.configure("email", limit=5, rate_per_second=None)
+    ledger.heed_rate("email", 2.0)
+    before = version()
+    ledger.heed_rate("email", 2.0)
+    assert version() == before
+    ledger.heed_rate("email", 5.0)
+    assert (version() != before, lane().reported_rate) == (True, 5.0)
+
+
+def test_a_worker_that_starts_forgets_the_reported_rate(organization: Organization) -> None:
+    ledger.configure("email", limit=5, rate_per_second=None)
+    ledger.heed_rate("email", 2.0)
+    ledger.configure("email", limit=5, rate_per_second=None)
+    assert lane().reported_rate is None
+
+
+def test_a_senseless_rate_is_refused(db: None) -> None:
+    ledger.configure("email", limit=5, rate_per_second=None)
+    with pytest.raises(IntegrityError, match="lane_reported_rate_positive"):
+        ledger.heed_rate("email", 0.0)
 
 
 def test_the_rate_is_shared_by_all_workers(organization: Organization) -> None:

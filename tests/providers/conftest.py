@@ -1,11 +1,14 @@
-"""Fixtures: the raw server, and providers that talk to it."""
+"""Fixtures: the raw server and the mail server, and providers that talk to them."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from deliveries.providers.sandbox import SandboxProvider
-from tests.providers.raw_server import PATIENCE_SECONDS, RawServer, Script
+from deliveries.providers.smtp import SmtpProvider
+from tests.providers.mail_server import MailServer
+from tests.providers.raw_server import PATIENCE_SECONDS, SELF_SIGNED, RawServer, Script
 
 Serve = Callable[[Script], RawServer]
 
@@ -42,4 +45,39 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
 
     yield make
     for provider in providers:
+        provider.close()
+
+
+StartMail = Callable[..., MailServer]
+
+
+@pytest.fixture
+def mail_server() -> Iterator[StartMail]:
+    started: list[MailServer] = []
+
+    def start(**options: Any) -> MailServer:
+        started.append(MailServer(**options))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
+ConnectSmtp = Callable[..., SmtpProvider]
+
+
+@pytest.fixture
+def connect_smtp(monkeypatch: pytest.MonkeyPatch) -> Iterator[ConnectSmtp]:
+    """Make a provider for a port; the tests' certificate is trusted, for 127.0.0.1."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(SELF_SIGNED))
+    made: list[SmtpProvider] = []
+
+    def make(port: int, *, seconds: float = PATIENCE_SECONDS, **options: Any) -> SmtpProvider:
+        usual = {"host": "127.0.0.1", "security": "none", "domain": "invoicehub.example"}
+        made.append(SmtpProvider(port=port, timeout_seconds=seconds, **(usual | options)))
+        return made[-1]
+
+    yield make
+    for provider in made:
         provider.close()

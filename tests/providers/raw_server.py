@@ -45,6 +45,10 @@ class Peer:
         self._server.requests.append(request)
         return request
 
+    def line(self) -> bytes:
+        """Read a line, without its end; raise `Left` if none comes any more."""
+        return self._read_until(b"\r\n")
+
     def send(self, *pieces: bytes) -> None:
         try:
             for piece in pieces:

@@ -248,7 +248,7 @@ def test_plain_http_on_a_tls_port_is_a_temporary_failure(serve: Serve, connect: 
 
 
 def watchdogs() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "http-deadline"]
+    return [thread for thread in threading.enumerate() if thread.name == "exchange-deadline"]
 
 
 def test_one_watchdog_watches_all_exchanges_and_ends_with_the_provider(
