@@ -1,5 +1,6 @@
 """What happened to a delivery, and what to do about it, each in a sentence for support."""
 
+from deliveries import reasons
 from deliveries.models import Delivery
 
 _Reason = Delivery.DeadReason
@@ -22,6 +23,20 @@ _TONES = {
     Delivery.Status.CANCELLED: "quiet",
 }
 
+_Outcome = Delivery.AfterSending
+_REPORTED_TONES: dict[str, str] = {
+    _Outcome.DELAYED: "wait",
+    _Outcome.DELIVERED: "good",
+    _Outcome.BOUNCED_FOR_NOW: "wait",
+}
+_AFTER_SENDING = {
+    _Outcome.BOUNCED_FOR_NOW: "It may work later, or at another address of the customer's.",
+    _Outcome.SUPPRESSED: "Have the address corrected, or take it off the provider's list.",
+    _Outcome.FAILED: "Look in the provider's log for its message id.",
+    _Outcome.BOUNCED: "Have the customer's address corrected; then it can be sent again.",
+    _Outcome.COMPLAINED: "The customer has it. Have somebody talk to them before more is sent.",
+}
+
 
 def what_happened(delivery: Delivery) -> str:
     """Say where a delivery stands, in the provider's or our own words."""
@@ -29,7 +44,7 @@ def what_happened(delivery: Delivery) -> str:
         case Delivery.Status.DEAD | Delivery.Status.CANCELLED:
             return delivery.last_error
         case Delivery.Status.SENT:
-            return "The provider accepted it."
+            return _after_sending(delivery)
         case Delivery.Status.RETRYING:
             return f"It will be tried again: {delivery.last_error}"
         case Delivery.Status.RUNNING:
@@ -39,7 +54,12 @@ def what_happened(delivery: Delivery) -> str:
 
 
 def state(delivery: Delivery) -> str:
-    """Say in a word or two what a delivery has come to, honest about what nobody knows."""
+    """Say in a word or two what a delivery has come to, honest about what nobody knows.
+
+    What was reported after sending says more than that it was sent.
+    """
+    if delivery.after_sending:
+        return str(delivery.get_after_sending_display())
     if delivery.status == Delivery.Status.DEAD and delivery.may_have_arrived:
         return "We do not know"
     return str(delivery.get_status_display())
@@ -47,11 +67,21 @@ def state(delivery: Delivery) -> str:
 
 def tone(delivery: Delivery) -> str:
     """Return how loud its state is: good, busy, wait, bad or quiet."""
+    if delivery.after_sending:
+        return _REPORTED_TONES.get(delivery.after_sending, "bad")
     return "wait" if delivery.may_have_arrived else _TONES[Delivery.Status(delivery.status)]
+
+
+def _after_sending(delivery: Delivery) -> str:
+    if not delivery.after_sending:
+        return "The provider accepted it."
+    return reasons.sentence(delivery.after_sending, delivery.after_sending_reason)
 
 
 def what_to_do(delivery: Delivery) -> str:
     """Say what a person is to do; empty where nothing is."""
+    if delivery.after_sending in Delivery.CAME_BACK:
+        return _AFTER_SENDING[Delivery.AfterSending(delivery.after_sending)]
     if delivery.status != Delivery.Status.DEAD:
         return ""
     if delivery.may_have_arrived:

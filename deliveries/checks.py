@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 
-from deliveries import providers, retry
+from deliveries import events, providers, retry
 from deliveries.policy import Policy
 
 
@@ -100,6 +100,21 @@ def check_provider(**kwargs: Any) -> list[CheckMessage]:
             f"{_long(remembered)} only: a customer could get an invoice twice.",
             hint=f"Set DELIVERY_KEY_LIFETIME_SECONDS to {remembered.total_seconds():.0f} or less, "
             "or leave it unset.",
+            id="deliveries.E006",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def check_webhook_secret(**kwargs: Any) -> list[CheckMessage]:
+    if settings.EMAIL_PROVIDER_WEBHOOK_KEYS or settings.EMAIL_PROVIDER not in events.DIALECTS:
+        return []
+    return [
+        Error(
+            f"{settings.EMAIL_PROVIDER} tells what became of e-mails, and nobody can take it: "
+            "EMAIL_PROVIDER_WEBHOOK_SECRET is not set.",
+            hint="Make a webhook to /webhooks/email at the provider, and set the secret that it "
+            "signs with (whsec_…). Bounces would go unnoticed otherwise.",
             id="deliveries.E006",
         )
     ]

@@ -16,6 +16,12 @@ from django.db.models.functions import Now
 ALIVE_WITHIN = timedelta(seconds=30)
 
 
+# In words, since an index is declared before the class it belongs to is there.
+_CAME_BACK = Q(
+    after_sending__in=["bounced_for_now", "suppressed", "failed", "bounced", "complained"]
+)
+
+
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def about(self, invoice: models.Model) -> DeliveryQuerySet:
         """Deliveries of one invoice, newest first."""
@@ -26,6 +32,10 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
     def waiting(self) -> DeliveryQuerySet:
         return self.filter(status__in=Delivery.WAITING)
+
+    def came_back(self) -> DeliveryQuerySet:
+        """Sent deliveries that bounced, were suppressed or complained of, newest first."""
+        return self.filter(_CAME_BACK).order_by("-after_sending_at", "-id")
 
     def latest_of_each(self, invoices: list[Any], *, kind: str) -> DeliveryQuerySet:
         """The newest delivery of that kind for each of the invoices."""
@@ -54,8 +64,27 @@ class Delivery(models.Model):
         CRASHED = "crashed", "It crashed its workers"
         OUTCOME_UNKNOWN = "outcome_unknown", "We do not know whether it was sent"
 
+    class AfterSending(models.TextChoices):
+        """What the provider reported later, from the quietest to the loudest: it only moves up."""
+
+        DELAYED = "delayed", "Delayed"
+        DELIVERED = "delivered", "Delivered"
+        BOUNCED_FOR_NOW = "bounced_for_now", "Bounced for now"
+        SUPPRESSED = "suppressed", "Suppressed"
+        FAILED = "failed", "Not delivered"
+        BOUNCED = "bounced", "Bounced"
+        COMPLAINED = "complained", "Complained"
+
     WAITING: ClassVar = (Status.QUEUED, Status.RETRYING)
     FINAL: ClassVar = (Status.SENT, Status.DEAD, Status.CANCELLED)
+    # The customer does not have it, or does not want it.
+    CAME_BACK: ClassVar = (
+        AfterSending.BOUNCED_FOR_NOW,
+        AfterSending.SUPPRESSED,
+        AfterSending.FAILED,
+        AfterSending.BOUNCED,
+        AfterSending.COMPLAINED,
+    )
 
     organization = models.ForeignKey(
         "invoices.Organization", on_delete=models.PROTECT, db_index=False, related_name="+"
@@ -104,6 +133,13 @@ class Delivery(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     sent_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    after_sending = models.CharField(
+        max_length=20, choices=AfterSending, blank=True, default="", db_default=""
+    )
+    after_sending_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it happened, by the provider's clock."
+    )
+    after_sending_reason = models.TextField(blank=True, default="", db_default="")
 
     objects = DeliveryQuerySet.as_manager()
 
@@ -162,6 +198,27 @@ class Delivery(models.Model):
                     & ~Q(last_error="")
                 ),
             ),
+            models.CheckConstraint(
+                name="delivery_after_sending",
+                condition=Q(
+                    after_sending__in=[
+                        "",
+                        "delayed",
+                        "delivered",
+                        "bounced_for_now",
+                        "suppressed",
+                        "failed",
+                        "bounced",
+                        "complained",
+                    ]
+                ),
+            ),
+            # Nothing is reported of what was not sent, and whatever is has a time.
+            models.CheckConstraint(
+                name="delivery_after_sending_only_when_sent",
+                condition=Q(after_sending="", after_sending_at__isnull=True)
+                | (Q(status="sent", after_sending_at__isnull=False) & ~Q(after_sending="")),
+            ),
         ]
         indexes = [
             # ledger.claim: the next ready rows of a lane, fairest first.
@@ -194,6 +251,18 @@ class Delivery(models.Model):
                 "provider_message_id",
                 name="delivery_by_provider_id",
                 condition=~Q(provider_message_id=""),
+            ),
+            # Finance's page and export of what came back, newest first.
+            models.Index(
+                "organization",
+                F("after_sending_at").desc(),
+                F("id").desc(),
+                name="delivery_came_back",
+                condition=_CAME_BACK,
+            ),
+            # Admin: deliveries of one sort of them, newest first.
+            models.Index(
+                "after_sending", F("id").desc(), name="delivery_by_report", condition=_CAME_BACK
             ),
         ]
 
@@ -254,6 +323,14 @@ class DeliveryEvent(models.Model):
         CANCELLED = "cancelled", "Cancelled"
         CORRECTED = "corrected", "Corrected"
         NOTED = "noted", "Noted"
+        # What the provider reported after sending.
+        DELAYED = "delayed", "Delayed"
+        DELIVERED = "delivered", "Delivered"
+        BOUNCED_FOR_NOW = "bounced_for_now", "Bounced for now"
+        SUPPRESSED = "suppressed", "Suppressed"
+        FAILED = "failed", "Not delivered"
+        BOUNCED = "bounced", "Bounced"
+        COMPLAINED = "complained", "Complained"
 
     delivery = models.ForeignKey(
         Delivery, on_delete=models.PROTECT, db_index=False, related_name="events"
@@ -288,6 +365,112 @@ class DeliveryEvent(models.Model):
 
     def __str__(self) -> str:
         return self.sentence
+
+
+class ProviderEvent(models.Model):
+    """One event that a provider has sent us: kept whatever it says, applied at most once."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Waits for its delivery"
+        APPLIED = "applied", "Applied"
+        OUTRANKED = "outranked", "A louder one had come"
+        NO_EFFECT = "no_effect", "Of no effect"
+        UNKNOWN_TYPE = "unknown_type", "Of a type we do not know"
+
+    event_id = models.CharField(max_length=255)
+    type = models.CharField(max_length=100)
+    outcome = models.CharField(max_length=20, choices=Delivery.AfterSending, blank=True, default="")
+    provider_message_id = models.CharField(max_length=255, blank=True, default="")
+    happened_at = models.DateTimeField(help_text="By the provider's clock, if it told.")
+    reason = models.TextField(blank=True, default="")
+    address = models.CharField(max_length=320, blank=True, default="")
+    received_at = models.DateTimeField(db_default=Now())
+    delivery = models.ForeignKey(
+        Delivery,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="provider_events",
+    )
+    state = models.CharField(max_length=20, choices=State, default=State.WAITING)
+    payload = models.JSONField(
+        default=dict, blank=True, help_text="As it came, without subject, bodies and attachments."
+    )
+
+    class Meta:
+        constraints = [
+            # The same event is repeated for a day: only the first is taken.
+            models.UniqueConstraint("event_id", name="provider_event_id"),
+            models.CheckConstraint(
+                name="provider_event_state",
+                condition=Q(
+                    state__in=["waiting", "applied", "outranked", "no_effect", "unknown_type"]
+                ),
+            ),
+            models.CheckConstraint(
+                name="provider_event_applied_to_a_delivery",
+                condition=~Q(state__in=["applied", "outranked"]) | Q(delivery__isnull=False),
+            ),
+        ]
+        indexes = [
+            # Settling: what came before we knew the message's id.
+            models.Index(
+                "provider_message_id",
+                name="provider_event_waiting",
+                condition=Q(state="waiting"),
+            ),
+            # ledger.follow_up_reports: what came lately and still waits.
+            models.Index("received_at", name="provider_event_lately", condition=Q(state="waiting")),
+            # Admin: what the provider told of this delivery.
+            models.Index(
+                "delivery",
+                "id",
+                name="provider_event_by_delivery",
+                condition=Q(delivery__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.event_id}"
+
+
+class Mailbox(models.Model):
+    """What is known of one address of an organization's customers: when e-mail last got there,
+    and when it last came back for good."""
+
+    organization = models.ForeignKey(
+        "invoices.Organization", on_delete=models.PROTECT, db_index=False, related_name="+"
+    )
+    address = models.CharField(max_length=320, help_text="In lower case.")
+    arrived_at = models.DateTimeField(null=True, blank=True)
+    came_back_at = models.DateTimeField(null=True, blank=True)
+    came_back_as = models.CharField(
+        max_length=20, choices=Delivery.AfterSending, blank=True, default=""
+    )
+    came_back_reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        verbose_name_plural = "mailboxes"
+        constraints = [
+            # Pages look addresses up by it; reports are gathered under it.
+            models.UniqueConstraint("organization", "address", name="mailbox_address"),
+            models.CheckConstraint(
+                name="mailbox_came_back_somehow",
+                condition=Q(came_back_at__isnull=True, came_back_as="")
+                | (Q(came_back_at__isnull=False) & ~Q(came_back_as="")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.address
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the last that is known of it is that e-mail came back."""
+        if self.came_back_at is None:
+            return False
+        return self.arrived_at is None or self.arrived_at < self.came_back_at
 
 
 class Message(models.Model):

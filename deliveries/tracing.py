@@ -25,6 +25,13 @@ _TONES: dict[str, str] = {
     _Type.REQUESTED: "busy",
     _Type.REPLAYED: "busy",
     _Type.CORRECTED: "busy",
+    _Type.DELAYED: "wait",
+    _Type.DELIVERED: "good",
+    _Type.BOUNCED_FOR_NOW: "wait",
+    _Type.SUPPRESSED: "bad",
+    _Type.FAILED: "bad",
+    _Type.BOUNCED: "bad",
+    _Type.COMPLAINED: "bad",
 }
 
 
@@ -50,9 +57,11 @@ class Step:
 
     @property
     def who(self) -> str:
-        """The person, else the worker, else the schedule that asked for it."""
+        """The person, else the worker, else the provider or the schedule whose doing it is."""
         if self.event.actor is not None:
             return self.event.actor.get_full_name() or self.event.actor.get_username()
+        if self.event.type in Delivery.AfterSending:
+            return "the provider"
         return self.event.worker or "the schedule"
 
     @property

@@ -161,6 +161,7 @@ class Worker:
         if moment >= self._beat_at:
             presence.beat(self.name, threads=self._threads, in_flight=len(self._in_flight))
             ledger.follow_up(self._lane)
+            ledger.follow_up_reports()
             self._beat_at = moment + presence.BEAT_EVERY.total_seconds()
         if moment >= self._renew_at:
             self._give_up_on_the_overdue(pool, moment)

@@ -7,6 +7,8 @@ import environ
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
+from deliveries import signatures
+
 # FileAwareEnv also reads NAME_FILE, so that secrets can come from mounted files.
 env = environ.FileAwareEnv()
 
@@ -113,6 +115,17 @@ def address(name: str, default: str) -> str:
             f"{name} must be an e-mail address such as invoices@company.example, not {raw!r}."
         ) from None
     return raw
+
+
+def webhook_keys(name: str) -> list[signatures.Key]:
+    """Read the secrets that may sign webhooks, comma separated: several while one is replaced."""
+    try:
+        return [signatures.Key.of(word) for word in words(name)]
+    except signatures.InvalidSecret as error:
+        raise ImproperlyConfigured(
+            f"{name} must be a secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, or several "
+            f"with commas between: of one that is set, {error}."
+        ) from None
 
 
 def one_of(name: str, choices: set[str], default: str) -> str:

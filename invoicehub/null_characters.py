@@ -13,9 +13,11 @@ class RefuseNullCharacters:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
-    def process_view(self, request: HttpRequest, *_: object) -> None:
+    def process_view(self, request: HttpRequest, view: object, *_: object) -> None:
         if "\0" in request.path:
             raise BadRequest("A NUL character stands in the address.")
+        if getattr(view, "reads_raw_body", False):
+            return
         asked = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
         if any("\0" in value for values in asked for _, many in values.lists() for value in many):
             raise BadRequest("A NUL character stands in what was asked.")

@@ -117,7 +117,12 @@ EMAIL_PROVIDER = read.text("EMAIL_PROVIDER", "sandbox")
 _URLS = {"sandbox": "http://127.0.0.1:8025", "resend": "https://api.resend.com"}
 EMAIL_PROVIDER_URL = read.http_url("EMAIL_PROVIDER_URL", _URLS.get(EMAIL_PROVIDER, ""))
 EMAIL_PROVIDER_API_KEY = read.text("EMAIL_PROVIDER_API_KEY")
-EMAIL_PROVIDER_WEBHOOK_SECRET = read.text("EMAIL_PROVIDER_WEBHOOK_SECRET")
+EMAIL_PROVIDER_WEBHOOK_KEYS = read.webhook_keys("EMAIL_PROVIDER_WEBHOOK_SECRET")
+if EMAIL_PROVIDER == "resend" and not EMAIL_PROVIDER_WEBHOOK_KEYS and not DEBUG:
+    raise ImproperlyConfigured(
+        "EMAIL_PROVIDER_WEBHOOK_SECRET must be set when DEBUG is off: the secret (whsec_…) of the "
+        "provider's webhook to /webhooks/email, without which bounces would go unnoticed."
+    )
 EMAIL_FROM = read.address("EMAIL_FROM", "invoices@invoicehub.example")
 
 # For EMAIL_PROVIDER=smtp, and for Django's own mail to admins.

@@ -9,6 +9,7 @@ from invoicehub.signing_in import LogInView
 
 urlpatterns = [
     path("", include("invoices.urls")),
+    path("", include("deliveries.urls")),
     path("login", LogInView.as_view(), name="login"),
     path("logout", LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),

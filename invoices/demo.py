@@ -63,6 +63,13 @@ ABUJA = {
     "time_zone": "Africa/Lagos",
 }
 
+# customer, address: what the sandbox then tells, the part before the @ decides
+_RETURNING = (
+    ("Bodija Market", "bounce@bodija.example"),
+    ("Tarkwa Beach Club", "complain@tarkwabeach.example"),
+    ("Oshodi Spares", "delayed@oshodi.example"),
+)
+
 # customer, address, days overdue
 _LATE = (
     ("Zuma Hotel", "accounts@zumahotel.example", 3),
@@ -103,6 +110,7 @@ def seed(*, password: str, extra_invoices: int = 0, today: date) -> list[_Login]
         for number, (customer, email, text, quantity, price, tax) in enumerate(_GOOD, start=5):
             invoice = _invoice(lagos, number, customer, email, today=today)
             _lines(invoice, [(text, Decimal(quantity), price, Decimal(tax))])
+        _returning(lagos, today)
         _overdue(_solar(), today)
         abroad = _invoice(
             kiel, 1, "Café Förde", "buchhaltung@cafefoerde.example", today=today, currency="EUR"
@@ -123,6 +131,13 @@ def _story(organization: Organization, today: date) -> None:
     refused = _invoice(organization, 3, "Palm Wine Bar", "orders@@palmwine.example", today=today)
     _lines(refused, [("Glasses, crate", Decimal(4), 750_000, Decimal("7.5"))])
     _invoice(organization, 4, "Lekki Bakery", "books@lekkibakery.example", today=today)
+
+
+def _returning(organization: Organization, today: date) -> None:
+    """Invoices whose e-mails the sandbox accepts, and reports on later."""
+    for number, (name, email) in enumerate(_RETURNING, start=15):
+        invoice = _invoice(organization, number, name, email, today=today)
+        _lines(invoice, [("Cool boxes, 60 l", Decimal(8), 450_000, Decimal("7.5"))])
 
 
 def _user(login: _Login, password: str) -> None:

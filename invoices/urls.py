@@ -4,6 +4,7 @@ from django.urls import path
 
 from invoices.views import (
     batches,
+    bounces,
     closing,
     customers,
     drafts,
@@ -64,6 +65,8 @@ urlpatterns = [
     path("batches/<int:batch_id>", batches.batch, name="batch"),
     path("batches/<int:batch_id>/state", batches.batch_state, name="batch_state"),
     path("batches/<int:batch_id>/continue", batches.continue_batch, name="continue_batch"),
+    path("bounces", bounces.bounce_list, name="bounce_list"),
+    path("bounces/export", bounces.export_bounces, name="export_bounces"),
     path("reminders", reminders.reminder_list, name="reminder_list"),
     path("customers", customers.customer_list, name="customer_list"),
     path("customers/new", customers.new_customer, name="new_customer"),

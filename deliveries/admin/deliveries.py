@@ -21,12 +21,15 @@ from deliveries.admin.filters import (
     KindFilter,
     OrganizationFilter,
     ReasonFilter,
+    ReportFilter,
     StatusFilter,
 )
 from deliveries.admin.readonly import ReadOnlyAdmin
 from deliveries.models import DeadLetter, Delivery, Message
 
 MOST_OTHERS = 20
+# A provider may tell of one delay for days.
+MOST_REPORTS = 50
 
 
 class DeliveryListAdmin(ReadOnlyAdmin):
@@ -142,7 +145,7 @@ class DeadLetterAdmin(DeliveryListAdmin):
 class DeliveryAdmin(DeliveryListAdmin):
     list_display = ["number", "kind", "customer", "organization", "state", "what_happened", "asked"]
     list_display_links = None
-    list_filter = [StatusFilter, KindFilter]
+    list_filter = [StatusFilter, ReportFilter, KindFilter]
     ordering = ["-id"]
     sortable_by = ()
 
@@ -193,6 +196,7 @@ class DeliveryAdmin(DeliveryListAdmin):
             "others": _others(delivery),
             "tone": advice.tone(delivery),
             "state": advice.state(delivery),
+            "reports": delivery.provider_events.order_by("id").defer("payload")[:MOST_REPORTS],
             # What changes by itself is looked at again by itself.
             "moving": delivery.status not in Delivery.FINAL,
             "lane": overview.lane(delivery.lane),

@@ -75,6 +75,22 @@ class ArrivalFilter(admin.SimpleListFilter):
         return queryset
 
 
+class ReportFilter(admin.SimpleListFilter):
+    """What the provider reported after sending."""
+
+    title = "after sending"
+    parameter_name = "after_sending"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        outcomes = [(outcome.value, outcome.label) for outcome in Delivery.AfterSending]
+        return [("came_back", "All that came back"), *reversed(outcomes)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        if self.value() == "came_back":
+            return queryset.filter(after_sending__in=Delivery.CAME_BACK)
+        return queryset.filter(after_sending=self.value()) if self.value() else queryset
+
+
 class OrganizationFilter(admin.SimpleListFilter):
     """The organizations with most dead letters."""
 

@@ -9,6 +9,7 @@ from deliveries.ledger.batches import Batch
 from deliveries.ledger.cancelling import cancel, cancel_many
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
 from deliveries.ledger.correcting import note, note_correction
+from deliveries.ledger.following_up import follow_up_reports, report
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready
@@ -39,6 +40,7 @@ __all__ = [
     "database_now",
     "extend",
     "follow_up",
+    "follow_up_reports",
     "heed_rate",
     "lag",
     "lock_lane",
@@ -51,6 +53,7 @@ __all__ = [
     "release",
     "replay",
     "replay_many",
+    "report",
     "request",
     "request_many",
     "resume",

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import DataError, IntegrityError, transaction
 
 from deliveries.errors import LeaseLost
-from deliveries.ledger import hooks, sql, timeline
+from deliveries.ledger import following_up, hooks, sql, timeline
 from deliveries.ledger.claiming import Claim
 from deliveries.models import Delivery, DeliveryEvent
 from deliveries.outcomes import Cancelled, Dead, Outcome, PutBack, RetryLater, Sent
@@ -81,6 +81,8 @@ def _record(
         settled = {(row.id, row.token): row for row in rows}
         held = [(c, o, settled[_lease(c)]) for c, o in settlements if _lease(c) in settled]
         timeline.record([_event(c, o, row.attempts, worker) for c, o, row in held], now=now)
+        sent = [row.provider_message_id for row in rows if row.status == Delivery.Status.SENT]
+        following_up.catch_up(sent, now=now)
         hooks.settled([row.id for row in rows if row.status in Delivery.FINAL])
     for claim, outcome, row in held:
         _log(claim, outcome, row, worker)
@@ -128,7 +130,7 @@ _SETTLE = f"""
         finished_at = CASE WHEN change.status IN ('sent', 'dead', 'cancelled') THEN {sql.NOW} END
     FROM mine, change
     WHERE d.id = mine.id AND change.id = mine.id AND change.token = mine.token
-    RETURNING d.id, mine.token, d.status, d.attempts, d.next_attempt_at
+    RETURNING d.id, mine.token, d.status, d.attempts, d.next_attempt_at, d.provider_message_id
 """
 
 

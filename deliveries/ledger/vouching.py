@@ -7,7 +7,7 @@ from django.db import transaction
 
 from deliveries import correlation
 from deliveries.errors import WrongState
-from deliveries.ledger import hooks, sql, timeline
+from deliveries.ledger import following_up, hooks, sql, timeline
 from deliveries.models import DeliveryEvent
 
 logger = logging.getLogger(__name__)
@@ -52,6 +52,7 @@ def vouch(
             ],
             now=now,
         )
+        following_up.catch_up([provider_message_id], now=now)
         hooks.settled([delivery_id])
     logger.info(
         "delivery vouched for",

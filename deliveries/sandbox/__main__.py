@@ -3,19 +3,15 @@
 import argparse
 import sys
 
-from deliveries.sandbox.provider import SandboxProvider
-from deliveries.sandbox.serving import CannotServe, add_arguments, serve
+from deliveries.sandbox.serving import CannotServe, add_arguments, from_options, serve
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m deliveries.sandbox")
     add_arguments(parser)
     options = parser.parse_args()
-    provider = SandboxProvider(
-        options.data, options.port, host=options.host, api_key=options.api_key
-    )
     try:
-        serve(provider, announce=_announce)
+        serve(from_options(vars(options)), announce=_announce)
     except CannotServe as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -10,6 +10,7 @@ from deliveries.sandbox.faults import Faults
 from deliveries.sandbox.messages import read_message, recipients
 from deliveries.sandbox.store import Store
 from deliveries.sandbox.traffic import Traffic
+from deliveries.sandbox.webhooks import Webhooks
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Sandbox:
     faults: Faults
     traffic: Traffic
     api_key: str | None = None
+    webhooks: Webhooks | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def hand_over(self, key: str, body: bytes) -> Answer:
@@ -49,6 +51,8 @@ class Sandbox:
                 raise Refusal(422, "invalid_address", f"{address!r} is refused by a fault switch.")
         message_id = self.store.accept(key, digest=digest, message=message)
         self.traffic.count("accepted")
+        if self.webhooks is not None:
+            self.webhooks.tell(message_id, key=key, recipients=recipients(message))
         return json_answer({"id": message_id, "replayed": False})
 
     def _take_time(self) -> None:

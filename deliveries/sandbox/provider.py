@@ -12,6 +12,7 @@ from deliveries.sandbox.server import SandboxServer
 from deliveries.sandbox.shelves import DirectoryShelf, MemoryShelf
 from deliveries.sandbox.store import Store
 from deliveries.sandbox.traffic import Traffic
+from deliveries.sandbox.webhooks import Webhooks
 
 _STOP_WITHIN_SECONDS = 5.0
 
@@ -21,6 +22,7 @@ class SandboxProvider:
 
     `data` is the directory that keeps messages and keys; None keeps them in memory, for as long
     as this object lives. Port 0 takes a free one, which a later start() takes again.
+    `webhooks` tells what became of each message.
 
         with SandboxProvider() as provider:
             provider.faults.set(fail_next={"status": 503, "count": 2})
@@ -35,12 +37,14 @@ class SandboxProvider:
         *,
         host: str = "127.0.0.1",
         api_key: str | None = None,
+        webhooks: Webhooks | None = None,
     ) -> None:
         self.faults = Faults()
         self._traffic = Traffic()
         self._data = None if data is None else Path(data)
         self._address = (host, port)
         self._api_key = api_key
+        self._webhooks = webhooks
         self._store = Store(MemoryShelf()) if self._data is None else None
         self._server: SandboxServer | None = None
         self._thread: threading.Thread | None = None
@@ -50,7 +54,7 @@ class SandboxProvider:
         if self._server is not None:
             raise RuntimeError("The sandbox provider is running already.")
         store = self._open_store()
-        sandbox = Sandbox(store, self.faults, self._traffic, self._api_key)
+        sandbox = Sandbox(store, self.faults, self._traffic, self._api_key, self._webhooks)
         try:
             self._server = SandboxServer(self._address, sandbox)
         except OSError:
@@ -61,6 +65,8 @@ class SandboxProvider:
             target=self._server.serve_forever, args=(0.05,), name="sandbox-provider", daemon=True
         )
         self._thread.start()
+        if self._webhooks is not None:
+            self._webhooks.start()
         return self
 
     def stop(self) -> None:
@@ -73,6 +79,8 @@ class SandboxProvider:
         self._thread.join()
         server.server_close()
         server.cut_connections(wait_seconds=_STOP_WITHIN_SECONDS)
+        if self._webhooks is not None:
+            self._webhooks.stop()
         server.sandbox.store.close()
 
     def __enter__(self) -> Self:

@@ -1,12 +1,15 @@
 """Running the sandbox provider as a process, until SIGTERM or SIGINT."""
 
 import argparse
+import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from deliveries.sandbox.provider import SandboxProvider
 from deliveries.sandbox.shelves import StoreError
+from deliveries.sandbox.webhooks import Webhooks
 
 HELP = """\
 Run an e-mail provider of our own: an HTTP server that accepts messages instead of sending them,
@@ -30,6 +33,8 @@ Make it fail, and work again:
   curl -X DELETE http://127.0.0.1:8025/faults
 
 Addresses at refused.example, and refused@ at any domain, are refused with 422.
+With --webhook-url it tells afterwards what became of each message: delivered, unless the address
+begins with bounce@, full@, suppressed@, failed@, complain@ or delayed@ (bounce+anything@ as well).
 GET /stats tells how many messages were handled at once. SIGTERM and SIGINT stop it cleanly.
 """
 
@@ -55,6 +60,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--api-key", metavar="KEY", help="refuse messages that come with another bearer token"
     )
+    parser.add_argument(
+        "--webhook-url",
+        metavar="URL",
+        help="post signed events there, such as http://127.0.0.1:8000/webhooks/email",
+    )
+    parser.add_argument(
+        "--webhook-secret",
+        metavar="whsec_…",
+        help="what events are signed with (default: the variable EMAIL_PROVIDER_WEBHOOK_SECRET)",
+    )
+    parser.add_argument(
+        "--webhook-repeats",
+        type=int,
+        default=1,
+        metavar="N",
+        help="post each event so often, as providers do now and then (%(default)s)",
+    )
+
+
+def from_options(options: Mapping[str, Any]) -> SandboxProvider:
+    """Return the provider that the arguments ask for; raise CannotServe."""
+    return SandboxProvider(
+        options["data"],
+        options["port"],
+        host=options["host"],
+        api_key=options["api_key"],
+        webhooks=_webhooks(options),
+    )
+
+
+def _webhooks(options: Mapping[str, Any]) -> Webhooks | None:
+    if not options["webhook_url"]:
+        return None
+    # The first of several: they are there so that one can be replaced.
+    told = options["webhook_secret"] or os.environ.get("EMAIL_PROVIDER_WEBHOOK_SECRET", "")
+    try:
+        return Webhooks(
+            options["webhook_url"],
+            told.split(",")[0].strip(),
+            repeats=options["webhook_repeats"],
+        )
+    except ValueError as error:
+        raise CannotServe(f"Webhooks cannot be sent: {error}.") from None
 
 
 def serve(provider: SandboxProvider, *, announce: Callable[[str], None]) -> None:

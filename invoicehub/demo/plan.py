@@ -16,6 +16,9 @@ from invoicehub.demo.screen import Screen
 
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # only recognized here
 
+# Known to everybody who reads this, as the logins' password is: the demo is for one machine.
+_WEBHOOK_SECRET = "whsec_ZGVtbyBvZiBJbnZvaWNlSHViLCBub3Qgc2VjcmV0"  # noqa: S105
+
 
 @dataclass(frozen=True)
 class Place:
@@ -70,9 +73,13 @@ class Plan:
 
     def _inbox(self, screen: Screen) -> Child:
         listening = ["--host", self.inbox.host, "--port", str(self.inbox.port)]
+        telling = ["--webhook-url", f"{self.web.url}/webhooks/email", "--webhook-repeats", "2"]
         return self._child(
             "inbox",
-            ["manage.py", "run_sandbox_provider", *listening, "--data", str(self.data / "sandbox")],
+            [
+                *("manage.py", "run_sandbox_provider", *listening, *telling),
+                *("--data", str(self.data / "sandbox")),
+            ],
             screen,
             stop_seconds=5,
         )
@@ -128,6 +135,7 @@ class Plan:
             "PYTHONUNBUFFERED": "1",
             "EMAIL_PROVIDER": "sandbox",
             "EMAIL_PROVIDER_URL": self.inbox.url,
+            "EMAIL_PROVIDER_WEBHOOK_SECRET": _WEBHOOK_SECRET,
         }
         if self.web.host not in {"127.0.0.1", "localhost", "::1"}:
             environment.setdefault("ALLOWED_HOSTS", "*")

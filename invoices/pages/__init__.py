@@ -2,6 +2,7 @@
 
 from invoices.pages.actions import RetryPage, retry_page
 from invoices.pages.batch_notes import BatchNote, running_batch_of
+from invoices.pages.bounces import BounceRow, bounce_rows, bounces_as_cells, bounces_of
 from invoices.pages.details import InvoicePage, invoice_page
 from invoices.pages.documents import Pdf, pdf_of
 from invoices.pages.drafts import DraftPage, TotalsBox, draft_page, totals_box
@@ -25,6 +26,7 @@ from invoices.pages.states import EmailState, Pill, email_state, payment_state
 
 __all__ = [
     "BatchNote",
+    "BounceRow",
     "DraftPage",
     "EmailPanel",
     "EmailState",
@@ -42,6 +44,9 @@ __all__ = [
     "RemindersCard",
     "RetryPage",
     "TotalsBox",
+    "bounce_rows",
+    "bounces_as_cells",
+    "bounces_of",
     "chosen_day",
     "draft_page",
     "email_panel",

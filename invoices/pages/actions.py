@@ -64,11 +64,17 @@ def actions_of(
     )
 
 
-def to_mend(invoice: Invoice, *, said: str) -> tuple[ToMend, ...]:
-    """Return the problems of an invoice that may still be corrected, each with its place."""
+def to_mend(invoice: Invoice, *, said: str, warning: str) -> tuple[ToMend, ...]:
+    """Return the problems of an invoice that may still be corrected, each with its place.
+
+    `warning` is what is known of the customer's address; empty for nothing bad.
+    """
     if not invoice.is_correctable:
         return ()
-    return tuple(_to_mend(problem, said) for problem in problems_of(invoice))
+    problems = [_to_mend(problem, said) for problem in problems_of(invoice)]
+    if warning:
+        problems.append(ToMend(sentence=warning, place=Place.CUSTOMER, said=warning in said))
+    return tuple(problems)
 
 
 def _to_mend(problem: Problem, said: str) -> ToMend:

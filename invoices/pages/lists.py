@@ -9,6 +9,7 @@ from django.db.models import prefetch_related_objects
 
 from deliveries.models import Delivery
 from invoices.models import Invoice, Member
+from invoices.pages.afterwards import warnings
 from invoices.pages.batch_notes import BatchNote, running_batch_of
 from invoices.pages.formats import Formats
 from invoices.pages.notices import Notice
@@ -60,12 +61,14 @@ def invoice_rows(
     running = running_batch_of(invoices)
     # Whether the amount agrees with the lines is told of what can still be mended.
     prefetch_related_objects([each for each in invoices if each.is_correctable], "lines")
+    warned = warnings(invoices, formats)
     return [
         _row(
             invoice,
             latest.get(invoice.pk),
             reminded.get(invoice.pk),
             running.get(invoice.pk),
+            warned.get(invoice.pk, ""),
             member=member,
             formats=formats,
             notices=notices,
@@ -79,6 +82,7 @@ def _row(
     delivery: Delivery | None,
     reminder: LastReminder | None,
     batch: BatchNote | None,
+    warning: str,
     *,
     member: Member,
     formats: Formats,
@@ -86,7 +90,7 @@ def _row(
 ) -> InvoiceRow:
     email = email_state(invoice, delivery, formats)
     payment = payment_state(invoice, formats)
-    problems = problems_to_mend(invoice, email)
+    problems = problems_to_mend(invoice, email, warning)
     amount = invoice.amount_minor
     return InvoiceRow(
         id=invoice.pk,
@@ -107,11 +111,15 @@ def _row(
     )
 
 
-def problems_to_mend(invoice: Invoice, email: EmailState) -> tuple[str, ...]:
-    """Return what stands in the way, while something can still be done about it."""
+def problems_to_mend(invoice: Invoice, email: EmailState, warning: str) -> tuple[str, ...]:
+    """Return what stands in the way, while something can still be done about it.
+
+    `warning` is what is known of the customer's address; empty for nothing bad.
+    """
     if not invoice.is_correctable:
         return ()
-    sentences = (problem.sentence for problem in problems_of(invoice))
+    sentences = [problem.sentence for problem in problems_of(invoice)]
+    sentences += [warning] if warning else []
     # The e-mail's state may say the same already, as the reason why it was not sent.
     return tuple(sentence for sentence in sentences if sentence not in email.detail)
 

@@ -7,6 +7,7 @@ from invoices import reminders
 from invoices.addresses import recipients_of
 from invoices.models import Invoice, Member
 from invoices.pages.actions import Actions, ToMend, actions_of, to_mend
+from invoices.pages.afterwards import warnings
 from invoices.pages.formats import Formats
 from invoices.pages.lists import fingerprint
 from invoices.pages.notices import Notice
@@ -57,11 +58,12 @@ class EmailPanel:
 def email_panel(
     invoice: Invoice, *, member: Member, formats: Formats, notices: tuple[Notice, ...]
 ) -> EmailPanel:
-    """Return the panel of an invoice whose customer is loaded; four queries."""
+    """Return the panel of an invoice whose customer is loaded; five queries."""
     delivery = last_delivery(invoice)
     email = email_state(invoice, delivery, formats)
     payment = payment_state(invoice, formats)
-    problems = to_mend(invoice, said=email.detail)
+    warning = warnings([invoice], formats).get(invoice.pk, "")
+    problems = to_mend(invoice, said=email.detail, warning=warning)
     recipients = recipients_of(invoice)
     to, cc = ", ".join(recipients.to), ", ".join(recipients.cc)
     retry = retry_of(invoice, delivery)

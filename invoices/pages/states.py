@@ -2,13 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from deliveries.models import Delivery
 from invoices.models import Invoice
+from invoices.pages.afterwards import afterwards
 from invoices.pages.formats import Formats, Moment
+
+# A page that shows "Sent" goes on asking for so long: "Delivered" comes without a reload.
+REPORT_AWAITED_FOR = timedelta(seconds=30)
 
 _Status = Delivery.Status
 _Reason = Delivery.DeadReason
@@ -108,8 +114,26 @@ def _retrying(delivery: Delivery, formats: Formats) -> EmailState:
 
 
 def _sent(delivery: Delivery, formats: Formats) -> EmailState:
+    if delivery.after_sending:
+        told, at = afterwards(delivery), delivery.after_sending_at
+        return EmailState(
+            label=told.label,
+            tone=told.tone,
+            icon=told.icon,
+            final=True,
+            moment=formats.moment(at) if at else None,
+            detail=told.detail,
+        )
     moment = formats.moment(delivery.sent_at) if delivery.sent_at else None
-    return EmailState(label=_("Sent"), tone="good", icon="check", final=True, moment=moment)
+    final = not _report_is_awaited(delivery, formats)
+    return EmailState(label=_("Sent"), tone="good", icon="check", final=final, moment=moment)
+
+
+def _report_is_awaited(delivery: Delivery, formats: Formats) -> bool:
+    """Tell whether the provider may report any moment now; most do within seconds."""
+    if not settings.EMAIL_PROVIDER_WEBHOOK_KEYS or delivery.sent_at is None:
+        return False
+    return formats.now - delivery.sent_at < REPORT_AWAITED_FOR
 
 
 def _dead(delivery: Delivery, formats: Formats) -> EmailState:

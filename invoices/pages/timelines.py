@@ -24,6 +24,13 @@ _STEP_LOOKS: dict[str, tuple[str, str]] = {
     _Type.CANCELLED: ("quiet", "slash"),
     _Type.CORRECTED: ("plain", "dash"),
     _Type.NOTED: ("plain", "dash"),
+    _Type.DELAYED: ("wait", "clock"),
+    _Type.DELIVERED: ("good", "check"),
+    _Type.BOUNCED_FOR_NOW: ("wait", "alert"),
+    _Type.SUPPRESSED: ("bad", "slash"),
+    _Type.FAILED: ("bad", "cross"),
+    _Type.BOUNCED: ("bad", "cross"),
+    _Type.COMPLAINED: ("bad", "alert"),
 }
 
 
@@ -70,6 +77,9 @@ def step_of(event: Any, formats: Formats, *, known_correlation_id: str, kind: st
     tone, icon = _STEP_LOOKS.get(event.type, ("plain", "ring"))
     if event.dead_reason == Delivery.DeadReason.OUTCOME_UNKNOWN:
         tone, icon = "wait", "question"
+    # What the provider reports is nobody's request: its id is for support.
+    reported = event.type in Delivery.AfterSending
+    told_apart = {known_correlation_id, event.correlation_id if reported else ""}
     return Step(
         label=event.get_type_display(),
         tone=tone,
@@ -80,7 +90,7 @@ def step_of(event: Any, formats: Formats, *, known_correlation_id: str, kind: st
         worker=event.worker,
         # A failed attempt's sentence begins with its number.
         attempt=None if event.type == _Type.ATTEMPT_FAILED else event.attempt,
-        correlation_id="" if event.correlation_id == known_correlation_id else event.correlation_id,
+        correlation_id="" if event.correlation_id in told_apart else event.correlation_id,
         kind=kind,
     )
 

@@ -37,7 +37,8 @@ def test_a_wrong_address_is_corrected_and_replayed_and_the_timeline_tells_it_all
     wait_for(lambda: page.reload() and page.locator(".pill-good").count(), "it is sent", seconds=30)
     steps = page.get_by_role("row").all_inner_texts()[1:]
     told = [re.split(r"\s*\t\s*", step)[1] for step in steps]
-    assert told == ["Requested", "Not sent", "Corrected", "Replayed", "Sent"]
+    # The provider may have reported more since.
+    assert told[:5] == ["Requested", "Not sent", "Corrected", "Replayed", "Sent"]
     assert ["finance" in steps[0], "support" in steps[2], "support" in steps[3]] == [True] * 3
     assert "The customer told us the right address." in steps[3]
     sent = [

@@ -268,5 +268,5 @@ def test_a_living_worker_takes_one_question_less(
     as_owner: Client, invoice: Invoice, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     WorkerPresence.objects.create(name="w", host="h", pid=1, version="0", threads=5)
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         as_owner.get(LIST)

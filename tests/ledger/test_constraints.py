@@ -33,6 +33,14 @@ DELIVERY: list[tuple[str, str, dict[str, Any]]] = [
     ("delivery_dead_has_reason", "dead", {"dead_reason": "bad luck"}),
     ("delivery_dead_has_reason", "dead", {"last_error": ""}),
     ("delivery_dead_has_reason", "queued", {"dead_reason": "rejected"}),
+    ("delivery_after_sending", "sent", {"after_sending": "mislaid", "after_sending_at": NOW}),
+    ("delivery_after_sending_only_when_sent", "sent", {"after_sending": "bounced"}),
+    ("delivery_after_sending_only_when_sent", "sent", {"after_sending_at": NOW}),
+    (
+        "delivery_after_sending_only_when_sent",
+        "dead",
+        {"after_sending": "bounced", "after_sending_at": NOW},
+    ),
     ("deliveries_delivery_claims_check", "queued", {"claims": -1}),
     ("deliveries_delivery_attempts_check", "queued", {"attempts": -1}),
 ]

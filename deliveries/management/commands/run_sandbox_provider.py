@@ -2,8 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from deliveries.sandbox import SandboxProvider
-from deliveries.sandbox.serving import CannotServe, add_arguments, serve
+from deliveries.sandbox.serving import CannotServe, add_arguments, from_options, serve
 
 
 class Command(BaseCommand):
@@ -13,11 +12,8 @@ class Command(BaseCommand):
         add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        provider = SandboxProvider(
-            options["data"], options["port"], host=options["host"], api_key=options["api_key"]
-        )
         try:
-            serve(provider, announce=self._announce)
+            serve(from_options(options), announce=self._announce)
         except CannotServe as error:
             raise CommandError(str(error)) from error
 

@@ -1,0 +1,261 @@
+"""Following what the provider reports after sending: each event once, the state only upwards."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from psycopg.types.json import Jsonb
+
+from deliveries import correlation
+from deliveries.ledger import mailboxes, sql, timeline
+from deliveries.ledger.loudness import LOUDNESS, RANK
+from deliveries.models import Delivery, DeliveryEvent, ProviderEvent
+from deliveries.reasons import sentence
+from deliveries.reports import Report
+
+logger = logging.getLogger(__name__)
+
+_State = ProviderEvent.State
+
+# A worker that knows nothing of events may have settled beside us: look again for so long.
+SWEPT_FOR = timedelta(hours=1)
+
+
+def report(told: Report, *, now: datetime | None = None) -> bool:
+    """Keep an event and let its delivery follow it; one transaction. Return False if it was known.
+
+    An event whose delivery is not known yet waits for it: see `catch_up`.
+    """
+    with transaction.atomic():
+        event = _insert(told, now)
+        if event is None:
+            logger.info("provider event repeated", extra={"event": told.event_id})
+            return False
+        if told.outcome is not None:
+            _hold_message_id([told.provider_message_id])
+            _find_and_apply(event, told, now)
+    return True
+
+
+def catch_up(sent: Iterable[str], *, now: datetime | None = None) -> None:
+    """Let deliveries just settled as sent follow what was reported of them before.
+
+    Joins the settling transaction, which the provider may well have overtaken. Either that report
+    sees our commit or we see its own: both hold the message's id while they look.
+    """
+    ids = sorted(set(sent))
+    if ids:
+        _hold_message_id(ids)
+        _apply(_waiting(ids), now)
+
+
+def follow_up_reports(*, limit: int = 200, now: datetime | None = None) -> int:
+    """Let deliveries follow reports that wait although they were sent; return how many.
+
+    One transaction. Mostly none: it is for what was settled by a worker of an older version.
+    """
+    with transaction.atomic():
+        return _apply(
+            sql.rows(
+                f"""
+                SELECT {_COLUMNS} FROM deliveries_providerevent event
+                JOIN deliveries_delivery d ON d.status = 'sent'
+                    AND d.provider_message_id = event.provider_message_id
+                    AND d.provider_message_id <> ''
+                WHERE event.state = 'waiting' AND event.received_at > {sql.NOW} - %(since)s
+                ORDER BY event.id LIMIT %(limit)s
+                FOR NO KEY UPDATE OF event SKIP LOCKED
+                """,
+                {"now": now, "since": SWEPT_FOR, "limit": limit},
+            ),
+            now,
+        )
+
+
+def _insert(told: Report, now: datetime | None) -> sql.Row:
+    """Insert the event; None if it is there, or was committed while we waited for it."""
+    return sql.one(
+        f"""
+        INSERT INTO deliveries_providerevent
+            (event_id, type, outcome, provider_message_id, happened_at, reason, address,
+             received_at, state, payload)
+        VALUES (%(event_id)s, %(type)s, %(outcome)s, %(message_id)s,
+                least(coalesce(%(at)s, {sql.NOW}), {sql.NOW}), %(reason)s, %(address)s,
+                {sql.NOW}, %(state)s, %(payload)s)
+        ON CONFLICT (event_id) DO NOTHING
+        RETURNING id, event_id, outcome, provider_message_id, happened_at, reason, address
+        """,
+        {
+            "event_id": told.event_id,
+            "type": told.type,
+            "outcome": told.outcome or "",
+            "message_id": told.provider_message_id,
+            "at": told.at,
+            "reason": told.reason,
+            "address": told.address,
+            "state": told.shelf,
+            "payload": Jsonb(told.payload),
+            "now": now,
+        },
+    )
+
+
+def _hold_message_id(ids: Sequence[str]) -> None:
+    """Let nobody else report or settle these messages until the transaction ends.
+
+    In order of the lock itself, so that no two transactions wait for each other.
+    """
+    sql.rows(
+        """
+        SELECT pg_advisory_xact_lock(key) FROM (
+            SELECT DISTINCT hashtextextended('provider_message:' || id, 0) AS key
+            FROM unnest(%(ids)s::text[]) AS id WHERE id <> '' ORDER BY key
+        ) AS keys
+        """,
+        {"ids": list(ids)},
+    )
+
+
+_COLUMNS = """
+    event.id, event.event_id, event.outcome, event.provider_message_id, event.happened_at,
+    event.reason, event.address, d.id AS delivery_id
+"""
+
+
+def _waiting(message_ids: Sequence[str]) -> list[sql.Row]:
+    return sql.rows(
+        f"""
+        SELECT {_COLUMNS} FROM deliveries_providerevent event
+        JOIN deliveries_delivery d ON d.provider_message_id = event.provider_message_id
+        WHERE event.provider_message_id = ANY(%(ids)s) AND event.state = 'waiting'
+            AND d.status = 'sent' AND d.provider_message_id <> ''
+        ORDER BY event.id
+        FOR NO KEY UPDATE OF event
+        """,
+        {"ids": list(message_ids)},
+    )
+
+
+def _find_and_apply(event: sql.Row, told: Report, now: datetime | None) -> None:
+    found = _delivery_of(told)
+    if found is None:
+        logger.warning("provider event of an unknown message", extra={"event": told.event_id})
+    elif found.status == Delivery.Status.SENT:
+        event.delivery_id = found.id
+        _apply([event], now)
+    else:
+        # The tag says whose it is, but not yet that it was sent: for support to see meanwhile.
+        ProviderEvent.objects.filter(pk=event.id).update(delivery_id=found.id)
+
+
+def _delivery_of(told: Report) -> sql.Row:
+    """Return the delivery by the provider's id of its message, else by our key in its tags.
+
+    Reads without locking: a delivery that is being settled must not be waited for here.
+    """
+    found = sql.one(
+        """
+        SELECT id, status FROM deliveries_delivery
+        WHERE provider_message_id = %(id)s AND provider_message_id <> '' AND status = 'sent'
+        ORDER BY id DESC LIMIT 1
+        """,
+        {"id": told.provider_message_id},
+    )
+    return found or sql.one(
+        "SELECT id, status FROM deliveries_delivery WHERE idempotency_key = %(tag)s",
+        {"tag": told.tag},
+    )
+
+
+def _apply(events: Sequence[sql.Row], now: datetime | None) -> int:
+    """Move each event's delivery up if it is louder; tell the timeline; note the mailboxes."""
+    if not events:
+        return 0
+    ordered = sorted(events, key=lambda event: (event.delivery_id, event.id))
+    moved = [_move(event) for event in ordered]
+    _tell(ordered, now)
+    for state, chosen in (
+        (_State.APPLIED, [e for e, up in zip(ordered, moved, strict=True) if up]),
+        (_State.OUTRANKED, [e for e, up in zip(ordered, moved, strict=True) if not up]),
+    ):
+        sql.run(
+            """
+            UPDATE deliveries_providerevent event
+            SET state = %(state)s, delivery_id = found.delivery_id
+            FROM unnest(%(ids)s::bigint[], %(delivery_ids)s::bigint[]) AS found (id, delivery_id)
+            WHERE event.id = found.id
+            """,
+            {
+                "state": state,
+                "ids": [event.id for event in chosen],
+                "delivery_ids": [event.delivery_id for event in chosen],
+            },
+        )
+    mailboxes.note(ordered)
+    return len(ordered)
+
+
+def _move(event: sql.Row) -> bool:
+    """Move the delivery to what the event says, if that is louder than what it says now.
+
+    Of two equally loud ones the later counts, by the provider's clock: so the end is the same in
+    whatever order they come.
+    """
+    statement = f"""
+        UPDATE deliveries_delivery
+        SET after_sending = %(outcome)s, after_sending_at = %(at)s, after_sending_reason = %(why)s
+        WHERE id = %(id)s AND status = 'sent' AND (
+            after_sending = ''
+            OR ({RANK.format("after_sending")}, after_sending_at, after_sending_reason)
+             < ({RANK.format("%(outcome)s")}, %(at)s::timestamptz, %(why)s::text)
+        )
+    """
+    return bool(
+        sql.run(
+            statement,
+            {
+                "id": event.delivery_id,
+                "outcome": event.outcome,
+                "at": event.happened_at,
+                "why": event.reason,
+                "loudness": list(LOUDNESS),
+            },
+        )
+    )
+
+
+def _tell(events: Sequence[sql.Row], now: datetime | None) -> None:
+    """Append each report to its delivery's timeline, but not what stands there already."""
+    told = set(
+        DeliveryEvent.objects.filter(
+            delivery__in={event.delivery_id for event in events}, type__in=list(LOUDNESS)
+        ).values_list("delivery_id", "type", "sentence")
+    )
+    new: list[sql.Row] = []
+    for event in events:
+        step = (event.delivery_id, event.outcome, sentence(event.outcome, event.reason))
+        if step not in told:
+            told.add(step)
+            new.append(event)
+    correlation_id = correlation.current_id()
+    timeline.record([_step(event, correlation_id) for event in new], now=now)
+    for event in new:
+        logger.info(
+            "provider event applied",
+            extra={
+                "delivery": event.delivery_id,
+                "outcome": event.outcome,
+                "event": event.event_id,
+            },
+        )
+
+
+def _step(event: sql.Row, correlation_id: str) -> timeline.Event:
+    return timeline.Event(
+        delivery_id=event.delivery_id,
+        type=DeliveryEvent.Type(event.outcome),
+        sentence=sentence(event.outcome, event.reason),
+        correlation_id=correlation_id,
+        details={"event_id": event.event_id, "happened_at": event.happened_at.isoformat()},
+    )

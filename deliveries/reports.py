@@ -1,0 +1,31 @@
+"""What a provider tells us afterwards of a message that it accepted, as a value."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from deliveries.models import Delivery, ProviderEvent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One event, read: whose it is, and what it says became of the message.
+
+    `outcome` is None where it says nothing of that: `opened`, or a type that we do not know.
+    """
+
+    event_id: str
+    # In the provider's word: "email.bounced".
+    type: str
+    outcome: Delivery.AfterSending | None = None
+    provider_message_id: str = ""
+    # The idempotency key, where the provider gives our tags back.
+    tag: str = ""
+    # By the provider's clock; None where it does not say, or says nonsense.
+    at: datetime | None = None
+    # What happened, to go on after a colon: "the mailbox does not exist".
+    reason: str = ""
+    # Whose mailbox it was, where that is certain.
+    address: str = ""
+    payload: dict[str, object] = field(default_factory=dict)
+    # What to keep it as if it moves nothing.
+    shelf: ProviderEvent.State = ProviderEvent.State.WAITING

@@ -1,0 +1,88 @@
+"""Reports stay cheap beside thousands of old deliveries and of events that nobody claims."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from deliveries import ledger
+from deliveries.models import Delivery
+from invoices.models import Organization
+from invoices.pages.bounces import bounces_of
+from tests.events.test_reports import told
+from tests.ledger.steps import SENT, at, claim_one, settle
+from tests.ledger.test_plans import _ROWS, Plan, indexes, plans
+
+_EVENTS = """
+    INSERT INTO deliveries_providerevent
+        (event_id, type, outcome, provider_message_id, happened_at, reason, address, received_at,
+         state, payload)
+    SELECT 'old-' || n, 'email.bounced', 'bounced', 'foreign-' || n, %(now)s, '', '',
+           %(now)s - n * interval '1 minute', 'waiting', '{}'
+    FROM generate_series(1, 3000) AS n
+"""
+
+
+@pytest.fixture
+def crowded(delivery: Delivery) -> Delivery:
+    """A delivery that waits beside 4,000 sent ones, 40 of them bounced, and foreign events."""
+    values: dict[str, Any] = {
+        "organization": delivery.organization_id,
+        "invoice": delivery.invoice_id,
+        "invoices": 1,
+        "status": "sent",
+        "count": 4000,
+        "now": at(),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, values)
+        cursor.execute(_EVENTS, {"now": at()})
+        cursor.execute(
+            "UPDATE deliveries_delivery SET after_sending = 'bounced', after_sending_at = sent_at "
+            "WHERE status = 'sent' AND id % 100 = 0"
+        )
+        cursor.execute("ANALYZE deliveries_delivery, deliveries_providerevent")
+    return delivery
+
+
+def read_whole(found: list[list[Plan]]) -> set[str]:
+    """Return the tables that these plans read from end to end; small ones always are."""
+    return {
+        node["Relation Name"] for plan in found for node in plan if node["Node Type"] == "Seq Scan"
+    }
+
+
+def test_settling_finds_waiting_reports_by_their_index(crowded: Delivery) -> None:
+    claim = claim_one()
+    with plans() as found:
+        settle(claim, SENT, now=at(1))
+    [plan] = [each for each in found if "provider_event_waiting" in indexes(each)]
+    assert not read_whole([plan])
+
+
+def test_a_report_finds_its_delivery_by_index(crowded: Delivery) -> None:
+    with plans() as found:
+        ledger.report(told("bounced", provider_message_id="msg-7", tag="sent-8"), now=at(2))
+    assert any("delivery_by_provider_id" in indexes(plan) for plan in found)
+    assert not read_whole(found) & {"deliveries_delivery", "deliveries_providerevent"}
+
+
+def test_the_sweep_reads_only_what_came_lately(crowded: Delivery) -> None:
+    with plans() as found:
+        assert ledger.follow_up_reports(now=at(1)) == 0
+    assert "provider_event_lately" in indexes(found[0])
+    assert "deliveries_providerevent" not in read_whole(found)
+
+
+def test_what_came_back_is_listed_by_its_index(
+    crowded: Delivery, organization: Organization
+) -> None:
+    with plans() as found:
+        assert len(bounces_of(organization)[:20]) == 20
+    assert "delivery_came_back" in indexes(found[0])
+
+
+def test_each_outcome_is_listed_by_its_index(crowded: Delivery) -> None:
+    with plans() as found:
+        assert list(Delivery.objects.filter(after_sending="bounced").order_by("-id")[:20])
+    assert "delivery_by_report" in indexes(found[0])
