@@ -2,7 +2,17 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """What a person did to an invoice apart from its e-mails."""
+
+    at: datetime
+    who: str
+    sentence: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +30,8 @@ class Entry:
     address: str
     # What stands in the way of its e-mail now, each in a sentence.
     problems: tuple[str, ...] = ()
+    # The newest, oldest first.
+    remarks: tuple[Remark, ...] = ()
     invoice_url: str = ""
     customer_url: str = ""
 

@@ -322,7 +322,6 @@ class DeliveryEvent(models.Model):
         REPLAYED = "replayed", "Replayed"
         CANCELLED = "cancelled", "Cancelled"
         CORRECTED = "corrected", "Corrected"
-        NOTED = "noted", "Noted"
         # What the provider reported after sending.
         DELAYED = "delayed", "Delayed"
         DELIVERED = "delivered", "Delivered"

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from deliveries import directory, searching
@@ -37,36 +37,30 @@ _TONES: dict[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One event of a delivery's timeline."""
+    """One line of a story: an event of a delivery, or what a person did to its invoice."""
 
-    event: DeliveryEvent
-    delivery: Delivery
+    at: datetime
+    label: str
+    tone: str
+    sentence: str
+    # The person, else the worker, else the provider or the schedule whose doing it is.
+    who: str
     # An IANA name, of the organization.
     zone: str
+    correlation_id: str = ""
+    # None for what concerns the invoice alone.
+    delivery: Delivery | None = None
 
     @property
     def utc(self) -> str:
-        return f"{self.event.at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        return f"{self.at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
     @property
     def local(self) -> str:
         """The organization's own clock, with its date where that is another one."""
-        local = self.event.at.astimezone(ZoneInfo(self.zone))
-        same_day = local.date() == self.event.at.astimezone(UTC).date()
+        local = self.at.astimezone(ZoneInfo(self.zone))
+        same_day = local.date() == self.at.astimezone(UTC).date()
         return f"{local:%H:%M:%S}" if same_day else f"{local:%Y-%m-%d %H:%M:%S}"
-
-    @property
-    def who(self) -> str:
-        """The person, else the worker, else the provider or the schedule whose doing it is."""
-        if self.event.actor is not None:
-            return self.event.actor.get_full_name() or self.event.actor.get_username()
-        if self.event.type in Delivery.AfterSending:
-            return "the provider"
-        return self.event.worker or "the schedule"
-
-    @property
-    def tone(self) -> str:
-        return _TONES.get(self.event.type, "quiet")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +77,7 @@ class Trace:
     def correlation_ids(self) -> tuple[str, ...]:
         """Every request and schedule that had to do with it, in order."""
         found = [delivery.correlation_id for delivery in self.deliveries]
-        found += [step.event.correlation_id for step in self.steps]
+        found += [step.correlation_id for step in self.steps if step.correlation_id]
         return tuple(dict.fromkeys(found))
 
     @property
@@ -117,9 +111,12 @@ def traces(invoice_ids: Iterable[int]) -> tuple[Trace, ...]:
     for delivery in _newest_of_each(ids):
         deliveries[delivery.invoice_id].append(delivery)
     kept = {id_: found[:MOST_DELIVERIES] for id_, found in deliveries.items()}
-    steps = defaultdict(list)
+    steps: dict[int, list[Step]] = defaultdict(list)
     for step in steps_of([each for found in kept.values() for each in found], entries):
-        steps[step.delivery.invoice_id].append(step)
+        if step.delivery is not None:
+            steps[step.delivery.invoice_id].append(step)
+    for id_, entry in entries.items():
+        steps[id_] = sorted([*steps[id_], *_remarks(entry)], key=lambda step: step.at)
     return tuple(
         Trace(
             entry=entries[id_],
@@ -141,9 +138,43 @@ def steps_of(deliveries: Sequence[Delivery], entries: Mapping[int, directory.Ent
     for event in sorted(found, key=lambda event: (event.at, event.pk)):
         delivery = by_id[event.delivery_id]
         entry = entries.get(delivery.invoice_id)
-        zone = entry.time_zone if entry else "UTC"
-        steps.append(Step(event=event, delivery=delivery, zone=zone))
+        steps.append(_step(event, delivery, zone=entry.time_zone if entry else "UTC"))
     return steps
+
+
+def _step(event: DeliveryEvent, delivery: Delivery, *, zone: str) -> Step:
+    return Step(
+        at=event.at,
+        label=event.get_type_display(),
+        tone=_TONES.get(event.type, "quiet"),
+        sentence=event.sentence,
+        who=_who(event),
+        zone=zone,
+        correlation_id=event.correlation_id,
+        delivery=delivery,
+    )
+
+
+def _who(event: DeliveryEvent) -> str:
+    if event.actor is not None:
+        return event.actor.get_full_name() or event.actor.get_username()
+    if event.type in Delivery.AfterSending:
+        return "the provider"
+    return event.worker or "the schedule"
+
+
+def _remarks(entry: directory.Entry) -> list[Step]:
+    return [
+        Step(
+            at=remark.at,
+            label="Invoice",
+            tone="quiet",
+            sentence=remark.sentence,
+            who=remark.who,
+            zone=entry.time_zone,
+        )
+        for remark in entry.remarks
+    ]
 
 
 # Each invoice and each delivery by itself: one with years of reminders, or one that a program

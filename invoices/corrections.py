@@ -6,6 +6,7 @@ from django.db import transaction
 
 from deliveries import ledger
 from deliveries.models import Delivery
+from invoices import history
 from invoices.models import Customer, Invoice
 
 _CUSTOMER_WORDS = {
@@ -36,13 +37,13 @@ def customer_corrected(customer: Customer, changed: Collection[str], *, user_id:
 
 
 def invoice_corrected(invoice: Invoice, *, user_id: int, changed: Collection[str] = ()) -> None:
-    """Record it in the timelines of the invoice's e-mails that wait or are dead.
+    """Record in the invoice's story that it was changed; joins the caller's transaction.
 
     `changed` names what was, in words: "lines", "due date".
     """
+    verb = "changed" if invoice.status == Invoice.Status.DRAFT else "corrected"
     what = f"The invoice's {_listed(list(changed))}" if changed else "The invoice was"
-    with transaction.atomic():
-        ledger.note_correction([invoice.pk], sentence=f"{what} corrected.", actor_id=user_id)
+    history.tell(invoice, f"{what} {verb}.", user_id=user_id)
 
 
 def _to(customer: Customer, changed: Collection[str]) -> str:

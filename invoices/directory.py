@@ -2,17 +2,18 @@
 
 from collections.abc import Collection
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.urls import reverse
 
-from deliveries.directory import Entry
+from deliveries.directory import Entry, Remark
 from invoices import searching
-from invoices.models import Customer, Invoice
+from invoices.models import Customer, Invoice, InvoiceEvent
 from invoices.problems import problems_of
 from invoices.validation import is_known_zone
 
 # So many customers of one name are looked through; who means one of more says more of the name.
 MOST_CUSTOMERS = 50
+MOST_REMARKS = 200
 
 
 class InvoiceDirectory:
@@ -34,9 +35,13 @@ class InvoiceDirectory:
         return []
 
     def entries(self, invoice_ids: Collection[int]) -> dict[int, Entry]:
-        """Return entries, with links into the admin; two queries."""
-        found = Invoice.objects.filter(pk__in=invoice_ids)
-        invoices = found.select_related("customer", "organization").prefetch_related("lines")
+        """Return entries, with links into the admin; three queries."""
+        events = InvoiceEvent.objects.select_related("actor")
+        invoices = (
+            Invoice.objects.filter(pk__in=invoice_ids)
+            .select_related("customer", "organization")
+            .prefetch_related("lines", Prefetch("events", queryset=events))
+        )
         return {invoice.pk: _entry(invoice) for invoice in invoices}
 
 
@@ -61,7 +66,13 @@ def _entry(invoice: Invoice) -> Entry:
         time_zone=zone if is_known_zone(zone) else "UTC",
         customer=customer.name,
         address=customer.email,
+        remarks=tuple(_remark(event) for event in [*invoice.events.all()][-MOST_REMARKS:]),
         problems=tuple(problem.sentence for problem in problems_of(invoice)),
         invoice_url=reverse("admin:invoices_invoice_change", args=[invoice.pk]),
         customer_url=reverse("admin:invoices_customer_change", args=[customer.pk]),
     )
+
+
+def _remark(event: InvoiceEvent) -> Remark:
+    who = event.actor.get_full_name() or event.actor.get_username() if event.actor else ""
+    return Remark(at=event.at, who=who or "the system", sentence=event.sentence)

@@ -13,7 +13,7 @@ from decimal import Decimal
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from invoices import corrections, money, numbering
+from invoices import corrections, history, money, numbering
 from invoices.models import Customer, Invoice, InvoiceLine, Organization
 
 logger = logging.getLogger(__name__)
@@ -98,6 +98,7 @@ def create(organization: Organization, draft: Draft, *, user_id: int) -> Invoice
                 **_values(draft),
             )
             _write_lines(invoice, draft)
+            history.tell(invoice, f"{invoice.number} was written.", user_id=user_id)
     except IntegrityError as error:
         _insist_on_the_number(error)
         return _made_already(organization, draft)

@@ -5,12 +5,11 @@ from datetime import date, datetime, time
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from deliveries import ledger
-from deliveries.models import Delivery
+from invoices import history
 from invoices.calendar import local_day
 from invoices.models import Invoice, Organization
 from invoices.validation import is_known_zone
@@ -43,7 +42,7 @@ def mark_paid(invoice_id: int, *, day: date, organization: Organization, user_id
         )
         if changed:
             sentence = f"{invoice.number} was marked as paid on {day.isoformat()}."
-            tell(invoice, sentence, user_id=user_id)
+            history.tell(invoice, sentence, user_id=user_id)
             logger.info("invoice paid", extra={"invoice": invoice.pk, "user": user_id})
         else:
             _insist_on(invoice, Invoice.Status.PAID)
@@ -70,19 +69,12 @@ def mark_unpaid(invoice_id: int, *, organization: Organization, user_id: int) ->
             paid_at=None,
         )
         if changed:
-            tell(invoice, f"{invoice.number} was marked as not paid.", user_id=user_id)
+            history.tell(invoice, f"{invoice.number} was marked as not paid.", user_id=user_id)
             logger.info("invoice not paid", extra={"invoice": invoice.pk, "user": user_id})
         else:
             _insist_on(invoice, *PAYABLE)
     invoice.refresh_from_db()
     return invoice
-
-
-def tell(invoice: Invoice, sentence: str, *, user_id: int) -> None:
-    """Append it to the timeline of the invoice's last e-mail, if there is any."""
-    last = Delivery.objects.about(invoice).order_by(F("kind").asc(), "-id").first()
-    if last is not None:
-        ledger.note(last.pk, sentence=sentence, actor_id=user_id)
 
 
 def _of(organization: Organization, invoice_id: int) -> Invoice:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from deliveries import ledger
 from deliveries.models import Delivery
-from invoices import payments
+from invoices import history
 from invoices.models import Invoice, Organization
 
 logger = logging.getLogger(__name__)
@@ -35,14 +35,14 @@ def void(invoice_id: int, *, reason: str, organization: Organization, user_id: i
         invoice = Invoice.objects.get(pk=invoice_id, organization=organization)
         why = f"{invoice.number} was voided: {reason}"
         # Before the invoice: deliveries are locked first, everywhere.
-        cancelled = ledger.cancel_many(_unsent(invoice), actor_id=user_id, why=why).done
+        ledger.cancel_many(_unsent(invoice), actor_id=user_id, why=why)
         changed = Invoice.objects.filter(pk=invoice.pk, status__in=VOIDABLE).update(
             status=Invoice.Status.VOID, voided_at=timezone.now(), failure_reason=""
         )
         if not changed:
             _insist_on_void(invoice)
-        elif not cancelled:
-            payments.tell(invoice, why, user_id=user_id)
+        else:
+            history.tell(invoice, why, user_id=user_id)
     if changed:
         logger.info("invoice voided", extra={"invoice": invoice.pk, "user": user_id})
     invoice.refresh_from_db()

@@ -8,7 +8,7 @@ Lock order: lane, then deliveries by id, then invoices.
 from deliveries.ledger.batches import Batch
 from deliveries.ledger.cancelling import cancel, cancel_many
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
-from deliveries.ledger.correcting import note, note_correction
+from deliveries.ledger.correcting import note_correction
 from deliveries.ledger.following_up import follow_up_reports, report
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
@@ -44,7 +44,6 @@ __all__ = [
     "heed_rate",
     "lag",
     "lock_lane",
-    "note",
     "note_correction",
     "pause",
     "prospects",

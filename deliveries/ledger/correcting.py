@@ -1,4 +1,4 @@
-"""Telling a delivery's timeline what happened around it: a correction, a payment."""
+"""Telling a delivery's timeline that what it says was corrected."""
 
 import logging
 from collections.abc import Iterable
@@ -53,24 +53,3 @@ def note_correction(
             extra={"count": len(open_ids), "actor": actor_id, "correlation_id": correlation_id},
         )
     return len(open_ids)
-
-
-def note(
-    delivery_id: int, *, sentence: str, actor_id: int | None, now: datetime | None = None
-) -> None:
-    """Append what happened around a delivery, whatever its state; joins the caller's transaction.
-
-    The delivery itself does not change.
-    """
-    timeline.record(
-        [
-            timeline.Event(
-                delivery_id=delivery_id,
-                type=DeliveryEvent.Type.NOTED,
-                sentence=sentence,
-                actor_id=actor_id,
-                correlation_id=correlation.current_id(),
-            )
-        ],
-        now=now,
-    )

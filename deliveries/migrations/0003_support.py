@@ -67,7 +67,6 @@ class Migration(migrations.Migration):
                     ("replayed", "Replayed"),
                     ("cancelled", "Cancelled"),
                     ("corrected", "Corrected"),
-                    ("noted", "Noted"),
                 ],
                 max_length=30,
             ),

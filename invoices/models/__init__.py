@@ -3,6 +3,7 @@
 from invoices.models.batches import Batch, BatchItem
 from invoices.models.branding import EmailText, Logo
 from invoices.models.customers import Customer
+from invoices.models.history import InvoiceEvent
 from invoices.models.invitations import Invitation
 from invoices.models.invoices import Invoice, InvoiceLine, InvoiceQuerySet
 from invoices.models.organizations import ApiToken, Member, Organization
@@ -16,6 +17,7 @@ __all__ = [
     "EmailText",
     "Invitation",
     "Invoice",
+    "InvoiceEvent",
     "InvoiceLine",
     "InvoiceQuerySet",
     "Logo",

@@ -22,6 +22,7 @@ from invoices.pages.timelines import (
     StoredMessage,
     shown_messages,
     step_of,
+    step_of_invoice,
     stored_message,
     told_events,
 )
@@ -58,7 +59,7 @@ class EmailPanel:
 def email_panel(
     invoice: Invoice, *, member: Member, formats: Formats, notices: tuple[Notice, ...]
 ) -> EmailPanel:
-    """Return the panel of an invoice whose customer is loaded; five queries."""
+    """Return the panel of an invoice whose customer is loaded; six queries."""
     delivery = last_delivery(invoice)
     email = email_state(invoice, delivery, formats)
     payment = payment_state(invoice, formats)
@@ -94,7 +95,7 @@ def email_panel(
 
 
 def _steps(invoice: Invoice, delivery: Delivery | None, formats: Formats) -> tuple[Step, ...]:
-    """Return the last steps of the invoice's deliveries, oldest first; one more than is shown.
+    """Return the last steps of the invoice and of its e-mails, oldest first; one more than shown.
 
     Reminders have a card of their own: a year of them would push the invoice's own steps out.
     """
@@ -106,16 +107,18 @@ def _steps(invoice: Invoice, delivery: Delivery | None, formats: Formats) -> tup
         .order_by("-id")[: STEPS_SHOWN + 1]
     )
     known = delivery.correlation_id if delivery else ""
-    steps = [
+    of_emails = [
         step_of(
             event,
             formats,
             known_correlation_id=known,
             kind="" if event.delivery.kind == KIND else event.delivery.kind,
         )
-        for event in events
+        for event in reversed(events)
     ]
-    return tuple(reversed(steps))
+    own = invoice.events.select_related("actor").order_by("-id")[: STEPS_SHOWN + 1]
+    steps = [*of_emails, *(step_of_invoice(event, formats) for event in reversed(own))]
+    return tuple(sorted(steps, key=lambda step: step.at)[-STEPS_SHOWN - 1 :])
 
 
 def _message(delivery: Delivery) -> StoredMessage | None:

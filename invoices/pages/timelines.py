@@ -1,6 +1,7 @@
 """A delivery's steps, one under the other, and the e-mail that it handed over."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
@@ -8,6 +9,7 @@ from django.db.models.fields.json import KT
 from django.utils.translation import gettext as _
 
 from deliveries.models import Delivery, DeliveryEvent, Message
+from invoices.models import InvoiceEvent
 from invoices.pages.formats import Formats, Moment
 from invoices.pages.states import Pill
 
@@ -23,7 +25,6 @@ _STEP_LOOKS: dict[str, tuple[str, str]] = {
     _Type.REPLAYED: ("plain", "arrow"),
     _Type.CANCELLED: ("quiet", "slash"),
     _Type.CORRECTED: ("plain", "dash"),
-    _Type.NOTED: ("plain", "dash"),
     _Type.DELAYED: ("wait", "clock"),
     _Type.DELIVERED: ("good", "check"),
     _Type.BOUNCED_FOR_NOW: ("wait", "alert"),
@@ -38,6 +39,8 @@ _STEP_LOOKS: dict[str, tuple[str, str]] = {
 class Step(Pill):
     """One line of a timeline."""
 
+    # When it was, to the microsecond: steps of an e-mail and of its invoice stand in one order.
+    at: datetime
     moment: Moment
     sentence: str
     person: str
@@ -84,15 +87,37 @@ def step_of(event: Any, formats: Formats, *, known_correlation_id: str, kind: st
         label=event.get_type_display(),
         tone=tone,
         icon=icon,
+        at=event.at,
         moment=formats.exact(event.at),
         sentence=event.sentence,
-        person=(event.actor.get_full_name() or event.actor.get_username()) if event.actor else "",
+        person=_name(event.actor),
         worker=event.worker,
         # A failed attempt's sentence begins with its number.
         attempt=None if event.type == _Type.ATTEMPT_FAILED else event.attempt,
         correlation_id="" if event.correlation_id in told_apart else event.correlation_id,
         kind=kind,
     )
+
+
+def step_of_invoice(event: InvoiceEvent, formats: Formats) -> Step:
+    """Return the line that tells what a person did to the invoice."""
+    return Step(
+        label=_("Invoice"),
+        tone="plain",
+        icon="dash",
+        at=event.at,
+        moment=formats.exact(event.at),
+        sentence=event.sentence,
+        person=_name(event.actor),
+        worker="",
+        attempt=None,
+        correlation_id="",
+        kind="",
+    )
+
+
+def _name(person: Any) -> str:
+    return (person.get_full_name() or person.get_username()) if person else ""
 
 
 def shown_messages() -> QuerySet[Message]:

@@ -227,7 +227,7 @@ def test_a_longer_history_takes_no_more_queries(
     for offset in range(3):
         run(MONDAY + offset * DAY)
         send_one(day=MONDAY + offset * DAY)
-        with django_assert_num_queries(16):
+        with django_assert_num_queries(17):
             as_owner.get(f"/invoices/{overdue.pk}")
 
 

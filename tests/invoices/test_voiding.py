@@ -101,3 +101,12 @@ def test_viewers_and_outsiders_may_not(
 
 def test_other_methods_are_refused(as_owner: Client, invoice: Invoice) -> None:
     assert as_owner.put(f"/invoices/{invoice.pk}/void").status_code == 405
+
+
+def test_voiding_a_draft_is_told_on_its_page(as_owner: Client, invoice: Invoice) -> None:
+    as_owner.post(f"/invoices/{invoice.pk}/void", {"reason": "Written twice", "sure": "on"})
+    page = as_owner.get(f"/invoices/{invoice.pk}").content.decode()
+    assert "INV-0001 was voided: Written twice" in page
+    assert [event.sentence for event in invoice.events.all()] == [
+        "INV-0001 was voided: Written twice"
+    ]

@@ -12,6 +12,7 @@ from deliveries import correlation, ledger, searching, tracing
 from deliveries.models import Delivery
 from deliveries.outcomes import Sent
 from invoices.models import Invoice, Organization
+from invoices.voiding import void
 from tests import factories
 from tests.ledger.steps import make_deliveries
 from tests.support.conftest import LogIn, kill
@@ -40,13 +41,13 @@ def numbers(term: str) -> list[str]:
 
 def test_the_whole_story_stands_in_order_with_its_people(story: Delivery) -> None:
     [trace] = tracing.search("INV-0001").traces
-    told = [(step.event.type, step.who) for step in trace.steps]
+    told = [(step.label, step.who) for step in trace.steps]
     assert told == [
-        ("requested", "the schedule"),
-        ("died", "worker-1"),
-        ("corrected", "support"),
-        ("replayed", "support"),
-        ("sent", "worker-2"),
+        ("Requested", "the schedule"),
+        ("Not sent", "worker-1"),
+        ("Corrected", "support"),
+        ("Replayed", "support"),
+        ("Sent", "worker-2"),
     ]
 
 
@@ -128,7 +129,7 @@ def test_a_search_asks_a_fixed_number_of_queries(
     organization: Organization, django_assert_max_num_queries: Callable[..., object]
 ) -> None:
     make_deliveries(organization, 15)
-    with django_assert_max_num_queries(16):  # type: ignore[attr-defined]
+    with django_assert_max_num_queries(18):  # type: ignore[attr-defined]
         tracing.search("Mama Put")
 
 
@@ -165,3 +166,16 @@ def test_the_command_prints_the_story_and_the_search_for_the_logs(story: Deliver
 def test_the_command_fails_when_nothing_is_found(db: None) -> None:
     with pytest.raises(CommandError, match="Nothing is known of 'INV-9999'"):
         call_command("trace", "INV-9999", stdout=StringIO())
+
+
+def test_what_was_done_to_the_invoice_is_part_of_the_story(
+    invoice: Invoice, organization: Organization, owner: User
+) -> None:
+    void(invoice.pk, reason="Written twice.", organization=organization, user_id=owner.pk)
+    [trace] = tracing.search("INV-0001").traces
+    assert [(step.label, step.who, step.sentence) for step in trace.steps] == [
+        ("Invoice", "owner", "INV-0001 was voided: Written twice.")
+    ]
+    out = StringIO()
+    call_command("trace", "INV-0001", stdout=out)
+    assert "Written twice." in out.getvalue()

@@ -58,6 +58,8 @@ def _print(console: Console, trace: tracing.Trace) -> None:
     )
     if not trace.deliveries:
         console.print("The ledger holds no e-mail of it: nobody has clicked Send here.\n")
+        if trace.steps:
+            console.print(_table(trace))
         return
     for delivery in trace.deliveries:
         ids = delivery.provider_message_id or delivery.dedupe_key
@@ -74,9 +76,9 @@ def _table(trace: tracing.Trace) -> Table:
         table.add_row(
             step.utc,
             step.local,
-            step.event.get_type_display(),
-            escape(step.event.sentence),
+            step.label,
+            escape(step.sentence),
             escape(step.who),
-            f"{step.delivery.kind} {step.delivery.pk}",
+            f"{step.delivery.kind} {step.delivery.pk}" if step.delivery else "",
         )
     return table
