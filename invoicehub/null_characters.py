@@ -11,6 +11,10 @@ class RefuseNullCharacters:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        # Django undoes a cookie's quoting, and looks the session up with what comes out.
+        request.COOKIES = {
+            name: value for name, value in request.COOKIES.items() if "\0" not in value
+        }
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: object, *_: object) -> None:

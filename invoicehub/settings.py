@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "invoicehub.correlation.CorrelationMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "invoicehub.null_characters.RefuseNullCharacters",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "invoices.tokens.BearerTokenMiddleware",
@@ -56,7 +57,6 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "invoicehub.null_characters.RefuseNullCharacters",
 ]
 
 ROOT_URLCONF = "invoicehub.urls"

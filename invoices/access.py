@@ -114,6 +114,8 @@ def owner_to_change(view: View) -> View:
 
 
 def _refuse_all_but_owners(request: MemberRequest) -> None:
+    # A token that leaked must not name another bank account.
+    _refuse_programs(request)
     if not request.member.may_configure:
         raise PermissionDenied("Only owners of the organization may do this.")
 
@@ -123,11 +125,15 @@ def person_only(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if getattr(request, "token_member", None) is not None:
-            raise PermissionDenied("Only a person who is logged in may do this.")
+        _refuse_programs(request)
         return view(request, *args, **kwargs)
 
     return wrapped
+
+
+def _refuse_programs(request: MemberRequest) -> None:
+    if getattr(request, "token_member", None) is not None:
+        raise PermissionDenied("Only a person who is logged in may do this.")
 
 
 def _as_member(view: View) -> View:

@@ -7,6 +7,7 @@ that what else it holds (scripts, a second format, places where a photo was take
 import hashlib
 import io
 import logging
+import struct
 import warnings
 from dataclasses import dataclass
 
@@ -59,7 +60,8 @@ def read_picture(content: bytes, *, size: int | None = None) -> Picture:
         raise ValidationError(
             _("The picture has far too many pixels; a logo has at most 2000 × 2000."), code="pixels"
         ) from None
-    except (OSError, ValueError, SyntaxError, EOFError):
+    except (OSError, ValueError, SyntaxError, EOFError, TypeError, KeyError, struct.error):
+        # The last three come from EXIF data of a wrong type.
         raise ValidationError(
             _("The picture is damaged: save it once more as PNG or JPEG."), code="damaged"
         ) from None

@@ -56,8 +56,10 @@ class Choice:
 
     @property
     def seal(self) -> str:
-        """Name exactly these invoices: what is sent must be what was confirmed."""
-        text = ",".join(map(str, self.ids))
+        """Name exactly these invoices as they are: what is sent must be what was confirmed."""
+        shown = ("pk", "amount_minor", "currency", "customer__name", "customer__email", "to", "cc")
+        invoices = Invoice.objects.filter(pk__in=self.ids).order_by("pk")
+        text = repr(list(invoices.values_list(*shown)))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -13,7 +13,8 @@ from decimal import Decimal
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from invoices import corrections, history, money, numbering
+from deliveries.models import Delivery
+from invoices import corrections, history, money, numbering, sending
 from invoices.models import Customer, Invoice, InvoiceLine, Organization
 
 logger = logging.getLogger(__name__)
@@ -107,17 +108,25 @@ def create(organization: Organization, draft: Draft, *, user_id: int) -> Invoice
 
 
 def change(
-    invoice_id: int, draft: Draft, *, organization: Organization, version: str, user_id: int
+    invoice_id: int,
+    draft: Draft,
+    *,
+    organization: Organization,
+    version: str,
+    user_id: int,
+    composed_anew: bool = False,
 ) -> Invoice:
     """Store the draft over the invoice, under its lock; joins the caller's transaction, if any.
 
-    `version` names what the person saw (see `version_of`). Raise `Invoice.DoesNotExist`, also for
-    another organization's; `CannotBeChanged`.
+    `version` names what the person saw (see `version_of`); `composed_anew` says that the caller
+    puts the dead e-mail back, to be made of what is stored now. Raise `Invoice.DoesNotExist`, also
+    for another organization's; `CannotBeChanged`.
     """
     try:
         with transaction.atomic():
+            last = sending.lock_last_delivery(invoice_id, organization)
             invoice = lock(invoice_id, organization)
-            _insist_on_correctable(invoice)
+            _insist_on_correctable(invoice, None if composed_anew else last)
             if not holds(invoice, draft):
                 _insist_on_version(invoice, version)
                 _store(invoice, draft)
@@ -156,8 +165,16 @@ def holds(invoice: Invoice, draft: Draft) -> bool:
     )
 
 
-def cannot_be_changed(invoice: Invoice) -> str:
-    """Say why an invoice does not change any more; empty while it may."""
+def cannot_be_changed(invoice: Invoice, last: Delivery | None) -> str:
+    """Say why an invoice does not change any more; empty while it may.
+
+    `last` is the last delivery of its own e-mail.
+    """
+    if invoice.is_correctable and sending.holds_fast(last):
+        return _(
+            "The customer may have %(number)s as it is: it does not change, unless it is known "
+            "that they have not."
+        ) % {"number": invoice.number}
     if invoice.is_correctable:
         return ""
     sentences = {
@@ -169,8 +186,8 @@ def cannot_be_changed(invoice: Invoice) -> str:
     return sentences[Invoice.Status(invoice.status)] % {"number": invoice.number}
 
 
-def _insist_on_correctable(invoice: Invoice) -> None:
-    if why := cannot_be_changed(invoice):
+def _insist_on_correctable(invoice: Invoice, last: Delivery | None) -> None:
+    if why := cannot_be_changed(invoice, last):
         raise CannotBeChanged(why)
 
 

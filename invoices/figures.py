@@ -26,6 +26,7 @@ def parse(text: str, locale: Locale, *, places: int) -> Decimal:
     text = text.strip().translate(_DASHES)
     if not _FIGURE.fullmatch(text) or len(text) > _LONGEST:
         raise NoFigure(_no_number(text, locale))
+    _insist_on_the_locales_marks(text, locale)
     try:
         figure = parse_decimal(_grouped(text, locale), locale=locale, strict=True)
     except NumberFormatError as error:
@@ -34,6 +35,16 @@ def parse(text: str, locale: Locale, *, places: int) -> Decimal:
         raise NoFigure(_("This number is too large."))
     _check_places(figure, places)
     return figure
+
+
+def _insist_on_the_locales_marks(text: str, locale: Locale) -> None:
+    """Refuse a point or comma that is neither decimal mark nor grouping there.
+
+    The parser lets "1.500" pass as 1.5 where the comma is the decimal mark and a space groups.
+    """
+    symbols = locale.number_symbols["latn"]
+    if any(mark in text for mark in {".", ","} - {symbols["decimal"], symbols["group"]}):
+        raise NoFigure(_no_number(text, locale))
 
 
 def parse_minor(text: str, locale: Locale, *, currency: str) -> int:
@@ -66,7 +77,8 @@ def _grouped(text: str, locale: Locale) -> str:
 
 
 def _check_places(figure: Decimal, places: int) -> None:
-    exponent = figure.normalize().as_tuple().exponent
+    # As typed: 1.500 of a currency with two places was meant otherwise.
+    exponent = figure.as_tuple().exponent
     if isinstance(exponent, int) and -exponent > places:
         if not places:
             raise NoFigure(_("Enter a whole number, without decimal places."))
@@ -77,5 +89,5 @@ def _no_number(text: str, locale: Locale) -> str:
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return _("“%(text)s” is no number here: write it like %(example)s.") % {
         "text": shown,
-        "example": format_decimal(Decimal("1234.5"), locale=locale),
+        "example": format_decimal(Decimal("1234.50"), "#,##0.00", locale=locale),
     }

@@ -9,7 +9,8 @@ from django.db.models import Case, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from invoices import history
+from deliveries.models import Delivery
+from invoices import history, sending
 from invoices.calendar import local_day
 from invoices.models import Invoice, Organization
 from invoices.validation import is_known_zone
@@ -46,6 +47,7 @@ def mark_paid(invoice_id: int, *, day: date, organization: Organization, user_id
             logger.info("invoice paid", extra={"invoice": invoice.pk, "user": user_id})
         else:
             _insist_on(invoice, Invoice.Status.PAID)
+            _insist_on_the_day(invoice, day, organization)
     invoice.refresh_from_db()
     return invoice
 
@@ -56,17 +58,10 @@ def mark_unpaid(invoice_id: int, *, organization: Organization, user_id: int) ->
     Raise `Invoice.DoesNotExist`, `WrongState`.
     """
     with transaction.atomic():
+        last = sending.lock_last_delivery(invoice_id, organization)
         invoice = _of(organization, invoice_id)
         changed = Invoice.objects.filter(pk=invoice.pk, status=Invoice.Status.PAID).update(
-            # What had failed before it was paid keeps its reason meanwhile.
-            status=Case(
-                When(
-                    Q(failure_reason="") | Q(sent_at__isnull=False),
-                    then=Value(Invoice.Status.SENT),
-                ),
-                default=Value(Invoice.Status.FAILED),
-            ),
-            paid_at=None,
+            status=_before_payment(last), paid_at=None
         )
         if changed:
             history.tell(invoice, f"{invoice.number} was marked as not paid.", user_id=user_id)
@@ -75,6 +70,17 @@ def mark_unpaid(invoice_id: int, *, organization: Organization, user_id: int) ->
             _insist_on(invoice, *PAYABLE)
     invoice.refresh_from_db()
     return invoice
+
+
+def _before_payment(last: Delivery | None) -> Case | Value:
+    """Return the status that an unpaid invoice goes back to."""
+    if last is not None and last.status in sending.OPEN:
+        return Value(Invoice.Status.SENDING)
+    # What had failed before it was paid keeps its reason meanwhile.
+    has_left = Q(failure_reason="") | Q(sent_at__isnull=False)
+    return Case(
+        When(has_left, then=Value(Invoice.Status.SENT)), default=Value(Invoice.Status.FAILED)
+    )
 
 
 def _of(organization: Organization, invoice_id: int) -> Invoice:
@@ -86,6 +92,19 @@ def _check(day: date, invoice: Invoice, organization: Organization) -> None:
         raise ImpossibleDay(_("The day of payment is in the future."))
     if day.year < 2000:
         raise ImpossibleDay(_("The day of payment is too long ago: check the year."))
+
+
+def _insist_on_the_day(invoice: Invoice, day: date, organization: Organization) -> None:
+    """Refuse another day than the one on record: a double click says the same."""
+    invoice.refresh_from_db(fields=["paid_at"])
+    if invoice.paid_at is None:
+        return
+    recorded = local_day(invoice.paid_at, organization.time_zone)
+    if recorded != day:
+        raise WrongState(
+            _("%(number)s is marked as paid on %(day)s already: take that back first.")
+            % {"number": invoice.number, "day": recorded.isoformat()}
+        )
 
 
 def _insist_on(invoice: Invoice, *statuses: str) -> None:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from invoices.addresses import fault_of, recipients_of
+from invoices.addresses import MOST, fault_of, recipients_of
 from invoices.document import mistake_in_the_sums
 from invoices.models import Invoice
 
@@ -53,6 +53,9 @@ def _of_the_recipients(invoice: Invoice) -> list[Problem]:
         }
         return [Problem(sentence=sentence, fatal=True, place=Place.CUSTOMER)]
     found = []
+    if len(recipients.all) > MOST:
+        sentence = _("At most %(most)s addresses can get one e-mail.") % {"most": MOST}
+        found.append(Problem(sentence=sentence, fatal=True))
     for address in recipients.all:
         if fault := fault_of(address):
             own = recipients.own and address in recipients.to
@@ -62,6 +65,10 @@ def _of_the_recipients(invoice: Invoice) -> list[Problem]:
 
 
 def _of_the_customer(invoice: Invoice) -> list[Problem]:
+    if invoice.customer.removed_at is not None:
+        sentence = _("%(customer)s was removed: restore the customer, or choose another one.")
+        words = {"customer": _name(invoice)}
+        return [Problem(sentence=sentence % words, fatal=True, place=Place.CUSTOMER)]
     if invoice.customer.name.strip():
         return []
     sentence = _("The customer has no name: the invoice will show none.")

@@ -18,7 +18,7 @@ from deliveries.models import Delivery
 from invoices import drafting
 from invoices.drafting import Draft
 from invoices.models import Invoice, Organization
-from invoices.sending import KIND, CannotBeSent, last_delivery
+from invoices.sending import KIND, CannotBeSent, last_delivery, lock_last_delivery
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +51,16 @@ def next_again(invoice: Invoice) -> int:
 
 
 def may_be_sent_again(invoice: Invoice, last: Delivery | None) -> bool:
-    """Whether a further e-mail is a question at all: it has left, and none is under way or dead."""
+    """Whether a further e-mail is a question at all: it has left, and none is under way or dead.
+
+    Or it was cancelled although the customer may have it: then it takes more than a click, too.
+    """
+    if last is None:
+        return invoice.status in _HAS_LEFT
+    if invoice.status == Invoice.Status.FAILED:
+        return last.status == Delivery.Status.CANCELLED and last.may_have_arrived
     over = {Delivery.Status.SENT, Delivery.Status.CANCELLED}
-    return invoice.status in _HAS_LEFT and (last is None or last.status in over)
+    return invoice.status in _HAS_LEFT and last.status in over
 
 
 def send_again(
@@ -70,6 +77,9 @@ def send_again(
         key = f"invoice:{invoice.pk}:again:{number}" if number else f"invoice:{invoice.pk}"
         if not Delivery.objects.filter(dedupe_key=key).exists():
             _insist_on_sendable_again(invoice, number)
+            Invoice.objects.filter(pk=invoice.pk, status=Invoice.Status.FAILED).update(
+                status=Invoice.Status.SENDING, failure_reason=""
+            )
         return ledger.request(
             invoice,
             kind=kinds.get(KIND),
@@ -96,7 +106,7 @@ def retry_of(invoice: Invoice, last: Delivery | None) -> Retry | None:
     """Return what a retry of the invoice's last e-mail would do; None where there is none."""
     if last is None or last.finished_at is None or last.status != Delivery.Status.DEAD:
         return None
-    if invoice.status == Invoice.Status.VOID:
+    if invoice.status in {Invoice.Status.VOID, Invoice.Status.PAID}:
         return None
     [prospect] = ledger.prospects([last.pk], key_lifetime=_key_lifetime())
     if prospect.case is None:
@@ -124,14 +134,14 @@ def retry(
     a double click is one. Raise `Invoice.DoesNotExist`, `CannotBeSent`, `MustBeConfirmed`.
     """
     with transaction.atomic():
-        last = _lock_last(invoice_id, organization)
+        last = lock_last_delivery(invoice_id, organization)
         if last is None:
             raise CannotBeSent(_("No e-mail of this invoice was given up."))
         if last.status != Delivery.Status.DEAD or _differs(last.finished_at, died_at):
             return
         found = retry_of(drafting.lock(invoice_id, organization), last)
         if found is None:
-            raise CannotBeSent(_("This invoice is void: nothing is sent."))
+            raise CannotBeSent(_("This invoice is paid or void: nothing is sent."))
         if found.case is Case.UNKNOWN and not confirmed:
             raise MustBeConfirmed(
                 _("Tick that you have checked that the customer does not have it.")
@@ -162,13 +172,18 @@ def correct_and_retry(
     """
     with transaction.atomic():
         # The delivery first: the ledger locks in this order, and so would support's replay.
-        last = _lock_last(invoice_id, organization)
+        last = lock_last_delivery(invoice_id, organization)
         invoice = Invoice.objects.get(pk=invoice_id, organization=organization)
         if last and last.status != Delivery.Status.DEAD and drafting.holds(invoice, draft):
             return invoice
         _insist_on_taking_corrections(retry_of(invoice, last))
         invoice = drafting.change(
-            invoice_id, draft, organization=organization, version=version, user_id=user_id
+            invoice_id,
+            draft,
+            organization=organization,
+            version=version,
+            user_id=user_id,
+            composed_anew=True,
         )
         retry(
             invoice_id,
@@ -186,15 +201,6 @@ def _insist_on_taking_corrections(found: Retry | None) -> None:
         raise CannotBeSent(
             _("The same e-mail must go again as it was: what you correct cannot be in it yet.")
         )
-
-
-def _lock_last(invoice_id: int, organization: Organization) -> Delivery | None:
-    return (
-        Delivery.objects.select_for_update(no_key=True)
-        .filter(invoice_id=invoice_id, organization=organization, kind=KIND)
-        .order_by("-id")
-        .first()
-    )
 
 
 def _differs(finished_at: datetime | None, died_at: datetime) -> bool:

@@ -7,6 +7,7 @@ from deliveries.models import Delivery
 from invoices.models import Invoice, InvoiceQuerySet, Organization
 
 KIND = "invoice"
+OPEN = frozenset({*Delivery.WAITING, Delivery.Status.RUNNING})
 
 
 class CannotBeSent(Exception):
@@ -44,6 +45,27 @@ def send(invoice_id: int, *, organization: Organization, user_id: int) -> Delive
 def last_delivery(invoice: Invoice) -> Delivery | None:
     """Return the newest delivery of the invoice's own e-mail."""
     return Delivery.objects.about(invoice).filter(kind=KIND).first()
+
+
+def lock_last_delivery(invoice_id: int, organization: Organization) -> Delivery | None:
+    """Return the newest delivery of the invoice's own e-mail, locked; joins the caller's.
+
+    Before the invoice: deliveries are locked first, everywhere.
+    """
+    return (
+        Delivery.objects.select_for_update(no_key=True)
+        .filter(invoice_id=invoice_id, organization=organization, kind=KIND)
+        .order_by("-id")
+        .first()
+    )
+
+
+def holds_fast(last: Delivery | None) -> bool:
+    """Tell whether the last e-mail keeps its invoice as it is: under way, or perhaps arrived.
+
+    What a customer may have in hand must not read otherwise on our pages.
+    """
+    return last is not None and (last.status in OPEN or last.may_have_arrived)
 
 
 def _locked() -> InvoiceQuerySet:

@@ -46,8 +46,22 @@ def check(upload: Upload) -> importing.Report:
         return importing.check(_source(upload), upload.organization, options_of(upload))
 
 
-def confirm(upload_id: int, organization: Organization) -> tuple[Upload, importing.Report | None]:
+class NotAsShown(Exception):
+    """What would be imported by now is not what the person was shown; nothing is."""
+
+
+def seal_of(upload: Upload, report: importing.Report) -> str:
+    """Name what a page shows of a file: how it is read, and what it comes to."""
+    shown = (upload.sha256, options_of(upload), report.summary)
+    return hashlib.blake2b(repr(shown).encode(), digest_size=16).hexdigest()
+
+
+def confirm(
+    upload_id: int, organization: Organization, *, seal: str
+) -> tuple[Upload, importing.Report | None]:
     """Import what was checked, once; one transaction, with the file's removal.
+
+    `seal` names what the person was shown (see `seal_of`). Raise `NotAsShown`.
 
     Return no report where an earlier click was first: the upload says what that one imported.
     Raises Upload.DoesNotExist, importing.Unreadable.
@@ -62,6 +76,8 @@ def confirm(upload_id: int, organization: Organization) -> tuple[Upload, importi
         if upload.imported_at is not None:
             return upload, None
         report = importing.import_file(_source(upload), upload.organization, options_of(upload))
+        if report.imported and seal_of(upload, report) != seal:
+            raise NotAsShown
         if report.imported:
             upload.imported = report.summary.invoices
             Upload.objects.filter(pk=upload.pk).update(

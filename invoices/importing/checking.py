@@ -125,7 +125,7 @@ _TOTALS = """
     )
     SELECT number, min(line) AS line, min(least) AS least, max(claimed) AS claimed,
            CASE WHEN sum(unknown) = 0
-                THEN sum(base) + sum(round(base * tax_rate / 100)) END AS gross
+                THEN sum(base) + sum(round(base * tax_rate * 0.01)) END AS gross
     FROM net GROUP BY number
 """
 _NOTHING_OWED = "SELECT line, gross, NULL FROM pg_temp.import_invoice WHERE gross <= 0"

@@ -89,6 +89,9 @@ class _Import:
         try:
             with transaction.atomic():
                 return self._compare_and_store(layout, store=store)
+        except storing.ChangedMeanwhile:
+            sentence = _("Somebody changed these customers just now: try again.")
+            return self._refuse([Problem(line=layout.header_line, sentence=sentence)])
         except IntegrityError as error:
             if "invoice_number_once_per_organization" not in str(error):
                 raise

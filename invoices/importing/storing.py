@@ -5,6 +5,10 @@ from django.db import connection
 from invoices.models import Invoice
 
 
+class ChangedMeanwhile(Exception):
+    """Customers changed while the file was stored; nothing is."""
+
+
 def lock_imports(organization_id: int) -> None:
     """Let an organization's imports come one after another, until this transaction ends.
 
@@ -31,6 +35,10 @@ def store(organization_id: int) -> int:
         cursor.execute(_CUSTOMERS, names)
         cursor.execute(_INVOICES, names)
         count: int = cursor.rowcount
+        cursor.execute("SELECT count(*) FROM pg_temp.import_invoice")
+        if count != cursor.fetchone()[0]:
+            # A customer whom these lines mean was removed between two of the statements.
+            raise ChangedMeanwhile
         cursor.execute(_LINES, names)
     return count
 

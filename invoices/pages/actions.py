@@ -11,6 +11,7 @@ from invoices.models import Invoice, Member
 from invoices.pages.formats import Formats
 from invoices.problems import Place, Problem, problems_of
 from invoices.resending import Retry, may_be_sent_again, retry_of
+from invoices.sending import holds_fast
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ def actions_of(
 ) -> Actions:
     may = member.may_send
     return Actions(
-        edit=may and invoice.is_correctable,
+        edit=may and invoice.is_correctable and not holds_fast(delivery),
         send_again=may and may_be_sent_again(invoice, delivery),
         retry=may and retry is not None,
         correct=may and retry is not None and retry.takes_corrections and invoice.is_correctable,

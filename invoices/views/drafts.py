@@ -50,7 +50,7 @@ def edit_invoice(request: MemberRequest, invoice_id: int) -> HttpResponse:
     invoice = invoice_or_404(request, invoice_id)
     locale = pages.Formats.of(request.member.organization).locale
     if request.method != "POST":
-        if why := drafting.cannot_be_changed(invoice):
+        if why := _cannot_be_edited(invoice):
             messages.error(request, why)
             return redirect("invoice_detail", invoice.pk)
         return _form_page(request, Entry.of_invoice(invoice, locale), invoice=invoice)
@@ -84,6 +84,22 @@ def customer_options(request: MemberRequest) -> HttpResponse:
     found = fields.offered(request.member.organization, request.GET.get("customer", "")[:320])
     context = {"options": [fields.caption(customer) for customer in found]}
     return render(request, "invoices/fragments/customer_options.html", context)
+
+
+def _cannot_be_edited(invoice: Invoice) -> str:
+    """Say why there is no form: it would lose lines, or what it changes could not be sent."""
+    lines = invoice.lines.count()
+    if lines > drafting.MOST_LINES:
+        return _("%(number)s has %(lines)s lines: a form holds %(most)s at most.") % {
+            "number": invoice.number,
+            "lines": lines,
+            "most": drafting.MOST_LINES,
+        }
+    last = last_delivery(invoice)
+    found = resending.retry_of(invoice, last)
+    # Retried, it is made of what is stored by then.
+    takes_corrections = found is not None and found.takes_corrections
+    return drafting.cannot_be_changed(invoice, None if takes_corrections else last)
 
 
 def _save(request: MemberRequest, invoice: Invoice, entry: Entry) -> HttpResponse:

@@ -63,7 +63,10 @@ def upload(request: MemberRequest, upload_id: int) -> HttpResponse:
     formats = pages.Formats.of(found.organization)
     form = OptionsForm(initial=vars(uploads.options_of(found)))
     shown = import_page(report, formats=formats)
-    return whole_page(request, "invoices/upload.html", upload=found, shown=shown, form=form)
+    seal = uploads.seal_of(found, report)
+    return whole_page(
+        request, "invoices/upload.html", upload=found, shown=shown, form=form, seal=seal
+    )
 
 
 @only("GET", "HEAD")
@@ -76,9 +79,14 @@ def sample(request: MemberRequest) -> HttpResponse:
 
 def _confirmed(request: MemberRequest, found: Upload) -> HttpResponse:
     try:
-        done, report = uploads.confirm(found.pk, request.member.organization)
+        done, report = uploads.confirm(
+            found.pk, request.member.organization, seal=request.POST.get("seal", "")
+        )
     except Upload.DoesNotExist:
         raise Http404 from None
+    except uploads.NotAsShown:
+        messages.error(request, _("It would be read otherwise by now. Look at it once more."))
+        return see_other("upload", found.pk)
     except importing.Unreadable as refusal:
         messages.error(request, str(refusal))
         return see_other("import_invoices")

@@ -3,7 +3,6 @@
 import logging
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -12,7 +11,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from invoices import pages, reminders
-from invoices.access import MemberRequest, invoice_or_404, member_required, sender_only
+from invoices.access import (
+    MemberRequest,
+    invoice_or_404,
+    member_required,
+    owner_to_change,
+    sender_only,
+)
 from invoices.forms.reminders import ReminderSettingsForm
 from invoices.methods import only
 from invoices.views.page import whole_page
@@ -89,21 +94,19 @@ def resume_customer_reminders(request: MemberRequest, invoice_id: int) -> HttpRe
 @only("GET", "HEAD", "POST")
 @never_cache
 @member_required
+@owner_to_change
 def reminder_settings(request: MemberRequest) -> HttpResponse:
     """The organization's rules of reminding: all its members see them, its owners set them."""
     member = request.member
     form = ReminderSettingsForm(request.POST or None, instance=member.organization)
-    if request.method == "POST":
-        if not member.may_configure:
-            raise PermissionDenied(_("Only owners of the organization may change its settings."))
-        if form.is_valid():
-            form.save()
-            logger.info(
-                "reminder settings changed",
-                extra={"organization": member.organization_id, "user": request.user.pk},
-            )
-            messages.success(request, _("The settings are saved."))
-            return redirect("reminder_settings")
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        logger.info(
+            "reminder settings changed",
+            extra={"organization": member.organization_id, "user": request.user.pk},
+        )
+        messages.success(request, _("The settings are saved."))
+        return redirect("reminder_settings")
     return whole_page(request, "invoices/reminder_settings.html", form=form)
 
 

@@ -40,6 +40,13 @@ def uploaded(client: Client, content: bytes, **values: str) -> str:
     return address
 
 
+def confirmation(browser: Client, address: str) -> dict[str, str]:
+    """Return what the page's Import button posts."""
+    page = browser.get(address).content.decode()
+    found = re.search(r'name="seal" value="([^"]+)"', page)
+    return {"confirmed": "1", "seal": found[1] if found else ""}
+
+
 def test_a_file_is_checked_first_and_imported_on_confirmation(as_owner: Client) -> None:
     lines = (row(), row("A-2", currency="EUR", amount="7.50"))
     address = uploaded(as_owner, file_of(*lines))
@@ -49,7 +56,7 @@ def test_a_file_is_checked_first_and_imported_on_confirmation(as_owner: Client) 
     assert "New customers 1" in page
     assert "A-1 ada@customer.example Issued 2 Mar 2026 Due 16 Mar 2026 Lines 1 ₦1,250.00" in page
     assert not Invoice.objects.exists()
-    done = as_owner.post(address, {"confirmed": "1"})
+    done = as_owner.post(address, confirmation(as_owner, address))
     assert (done.status_code, done.headers["Location"]) == (303, "/invoices")
     assert Invoice.objects.filter(status="draft").count() == 2
     assert "2 invoices were imported from march.csv, as drafts." in said(as_owner.get("/invoices"))
@@ -58,7 +65,7 @@ def test_a_file_is_checked_first_and_imported_on_confirmation(as_owner: Client) 
 def test_a_double_click_imports_once(as_owner: Client) -> None:
     address = uploaded(as_owner, file_of(row()))
     for _ in range(2):
-        done = as_owner.post(address, {"confirmed": "1"})
+        done = as_owner.post(address, confirmation(as_owner, address))
         assert (done.status_code, done.headers["Location"]) == (303, "/invoices")
     assert Invoice.objects.count() == 1
     assert bytes(Upload.objects.get().content) == b""
@@ -72,7 +79,7 @@ def test_problems_stand_in_a_table_by_line_and_nothing_can_be_confirmed(as_owner
     assert "Line 2 amount much This is no number." in said(page)
     assert "&lt;b&gt;soon&lt;/b&gt;" in page.content.decode()
     assert 'name="confirmed"' not in page.content.decode()
-    refused = as_owner.post(address, {"confirmed": "1"}, follow=True)
+    refused = as_owner.post(address, confirmation(as_owner, address), follow=True)
     assert "Nothing was imported: something is wrong by now." in said(refused)
     assert not Invoice.objects.exists()
 
@@ -84,7 +91,7 @@ def test_what_a_file_does_not_tell_is_chosen_without_a_new_upload(as_owner: Clie
     page = said(as_owner.get(address))
     assert "Issued 4 Mar 2026" in page
     assert "Dates month first" in page
-    as_owner.post(address, {"confirmed": "1"})
+    as_owner.post(address, confirmation(as_owner, address))
     assert str(Invoice.objects.get().issued_on) == "2026-03-04"
 
 
@@ -112,7 +119,7 @@ def test_what_became_wrong_between_check_and_confirmation_imports_nothing(
     address = uploaded(as_owner, file_of(row(), row("A-2")))
     assert "Import 2 invoices?" in said(as_owner.get(address))
     factories.make_invoice(organization, number="A-2")
-    page = said(as_owner.post(address, {"confirmed": "1"}, follow=True))
+    page = said(as_owner.post(address, confirmation(as_owner, address), follow=True))
     assert "Nothing was imported" in page
     assert Invoice.objects.count() == 1
 
@@ -185,3 +192,17 @@ def test_viewers_import_nothing(client: Client, viewer: User) -> None:
     assert client.get("/invoices/import").status_code == 403
     assert send_file(client, file_of(row())).status_code == 403
     assert not Upload.objects.exists()
+
+
+def test_what_is_imported_is_what_was_shown(as_owner: Client, organization: Organization) -> None:
+    """Another tab has the file read otherwise between the look and the click."""
+    address = uploaded(
+        as_owner,
+        b'number,customer_email,currency,amount,issued_on,due_on\nA-1,a@b.example,NGN,"1,230",2026-03-02,2026-03-16\n',
+    )
+    as_owner.post(address, {"decimal": "."})
+    shown = confirmation(as_owner, address)
+    as_owner.post(address, {"decimal": ","})
+    page = said(as_owner.post(address, shown, follow=True))
+    assert "It would be read otherwise by now" in page
+    assert not Invoice.objects.exists()
