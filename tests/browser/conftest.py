@@ -33,8 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            # One process for all of them, since each process starts a demo of its own.
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            if "demo" in getattr(item, "fixturenames", ()):
+                # One process for all of them, since each process starts a demo of its own.
+                item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @dataclass(frozen=True)

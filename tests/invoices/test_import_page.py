@@ -196,10 +196,9 @@ def test_viewers_import_nothing(client: Client, viewer: User) -> None:
 
 def test_what_is_imported_is_what_was_shown(as_owner: Client, organization: Organization) -> None:
     """Another tab has the file read otherwise between the look and the click."""
-    address = uploaded(
-        as_owner,
-        b'number,customer_email,currency,amount,issued_on,due_on\nA-1,a@b.example,NGN,"1,230",2026-03-02,2026-03-16\n',
-    )
+    head = b"number,customer_email,currency,amount,issued_on,due_on"
+    line = b'A-1,a@b.example,NGN,"1,230",2026-03-02,2026-03-16'
+    address = uploaded(as_owner, head + b"\n" + line + b"\n")
     as_owner.post(address, {"decimal": "."})
     shown = confirmation(as_owner, address)
     as_owner.post(address, {"decimal": ","})

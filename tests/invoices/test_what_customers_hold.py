@@ -10,7 +10,8 @@ from deliveries import ledger
 from deliveries.models import Delivery
 from invoices import payments, resending, sending
 from invoices.models import Invoice, Organization
-from tests.invoices.test_resending import brought_to, edited
+from tests.invoices.test_drafts import edited
+from tests.invoices.test_resending import brought_to
 from tests.ledger import steps
 from tests.ledger.steps import REFUSED, UNKNOWN
 
