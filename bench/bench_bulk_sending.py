@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from deliveries.models import Delivery
-from invoices import bulk_sending
+from invoices import bulk_sending, forecasts
 from invoices.models import Batch, Customer, Invoice, Organization
 from invoices.pages import Formats, running_batch_of
 from invoices.pages.batches import batch_page, items_of
@@ -28,7 +28,7 @@ def test_ten_thousand_invoices_are_promised_in_one_answer(transactional_db: None
     owner = factories.make_member(organization, "owner", "owner")
     _make_invoices(organization)
     ids = bulk_sending.chosen_ids(Invoice.objects.of(organization))
-    question, _forecast = _timed(lambda: bulk_sending.foresee(ids, show=10))
+    question, _forecast = _timed(lambda: forecasts.foresee(ids))
     answer, batch = _timed(
         lambda: bulk_sending.send_many(
             ids, organization=organization, user_id=owner.pk, once=uuid.uuid4(), chosen="all"

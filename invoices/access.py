@@ -2,21 +2,26 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 
 from deliveries.models import Delivery
 from invoices.models import Customer, Invoice, Member
+
+# A form names the organization it was made in, whatever another tab has chosen since.
+ORGANIZATION_OF_FORM = "in_organization"
 
 # The session remembers which of a user's organizations the pages are about.
 ORGANIZATION_IN_SESSION = "organization"
 
 View = Callable[..., HttpResponseBase]
+M = TypeVar("M", bound=Model)
 
 
 class MemberRequest(HttpRequest):
@@ -26,10 +31,19 @@ class MemberRequest(HttpRequest):
     user: User
 
 
+class BelongsElsewhere(Http404):
+    """The object is another organization's, of which the user is a member as well."""
+
+    def __init__(self, there: Member) -> None:
+        super().__init__()
+        self.there = there
+
+
 def member_required(view: View) -> View:
     """Let members in, as `request.member`; send strangers to the login form.
 
-    A user of several organizations works in the one chosen in the session, else in the first.
+    A user of several organizations works in the one that a posted form names, else in the one
+    chosen in the session, else in the first.
     """
     guarded = _as_member(view)
 
@@ -143,21 +157,54 @@ def _as_member(view: View) -> View:
         if member is None:
             raise Http404("You are not a member of any organization.")
         cast(MemberRequest, request).member = member
-        return view(request, *args, **kwargs)
+        try:
+            return view(request, *args, **kwargs)
+        except BelongsElsewhere as elsewhere:
+            return _belongs_elsewhere(cast(MemberRequest, request), elsewhere.there)
 
     return wrapped
 
 
+def _belongs_elsewhere(request: MemberRequest, there: Member) -> HttpResponse:
+    """Offer to switch. Still a 404: in the organization of this request there is no such thing."""
+    context = {"member": request.member, "there": there.organization}
+    return render(request, "invoices/elsewhere.html", context, status=404)
+
+
+def object_or_404(request: MemberRequest, objects: QuerySet[M], pk: int) -> M:
+    """Return one of the organization's rows. Raise `Http404`, `BelongsElsewhere` among it."""
+    found = objects.filter(pk=pk, organization=request.member.organization).first()
+    if found is not None:
+        return found
+    if there := _member_elsewhere(request, objects.filter(pk=pk)):
+        raise BelongsElsewhere(there)
+    raise Http404
+
+
+def _member_elsewhere(request: MemberRequest, objects: QuerySet[M]) -> Member | None:
+    """Return the user's place in the organization of a page that a person asked for."""
+    is_page = request.method in {"GET", "HEAD"} and not is_htmx(request) and not wants_json(request)
+    if not is_page or getattr(request, "token_member", None) is not None:
+        return None
+    return (
+        Member.objects.filter(
+            user=request.user,
+            organization__in=objects.values("organization"),
+            organization__closed_at__isnull=True,
+        )
+        .select_related("organization")
+        .first()
+    )
+
+
 def invoice_or_404(request: MemberRequest, invoice_id: int) -> Invoice:
-    return get_object_or_404(
-        Invoice.objects.select_related("organization", "customer"),
-        pk=invoice_id,
-        organization=request.member.organization,
+    return object_or_404(
+        request, Invoice.objects.select_related("organization", "customer"), invoice_id
     )
 
 
 def customer_or_404(request: MemberRequest, customer_id: int) -> Customer:
-    return get_object_or_404(Customer, pk=customer_id, organization=request.member.organization)
+    return object_or_404(request, Customer.objects.all(), customer_id)
 
 
 def delivery_or_404(request: MemberRequest, delivery_id: int) -> Delivery:
@@ -189,8 +236,18 @@ def _member(request: HttpRequest) -> Member | None:
         .select_related("organization", "user")
         .order_by("pk")
     )
+    if slug := request.POST.get(ORGANIZATION_OF_FORM):
+        return _of_form(request, slug, memberships)
     chosen = request.session.get(ORGANIZATION_IN_SESSION)
     return next(
         (member for member in memberships if member.organization_id == chosen),
         memberships[0] if memberships else None,
     )
+
+
+def _of_form(request: HttpRequest, slug: str, memberships: list[Member]) -> Member | None:
+    """Return the place in the organization that a form names; the pages after it go on there."""
+    named = next((each for each in memberships if each.organization.slug == slug), None)
+    if named is not None and not is_htmx(request):
+        request.session[ORGANIZATION_IN_SESSION] = named.organization_id
+    return named

@@ -6,8 +6,7 @@ nothing: what is recorded is sent, and the next click on the same form goes on w
 """
 
 import logging
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from deliveries import kinds, ledger
 from deliveries.models import Delivery
 from invoices import sending
 from invoices.models import Batch, BatchItem, Invoice, InvoiceQuerySet, Organization
-from invoices.problems import problems_of
+from invoices.problems import Kind, problems_of
 
 logger = logging.getLogger(__name__)
 
@@ -40,10 +39,12 @@ class NothingChosen(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """Why an invoice is skipped: a kind to count by, and a sentence."""
+    """Why an invoice is skipped: what to count by, and a sentence."""
 
     why: BatchItem.Skipped
     sentence: str
+    # Of a problem, which one.
+    kind: Kind | None = None
 
 
 def chosen_ids(invoices: InvoiceQuerySet) -> list[int]:
@@ -214,8 +215,7 @@ def refusals(invoices: Sequence[Invoice]) -> dict[int, Refusal]:
 
 def _refusal(invoice: Invoice, last: Delivery | None) -> Refusal | None:
     if sending.is_sendable(invoice, last):
-        problems = " ".join(problem.sentence for problem in problems_of(invoice))
-        return Refusal(why=_Why.PROBLEM, sentence=problems) if problems else None
+        return _fatal(invoice)
     match invoice.status:
         case Invoice.Status.PAID:
             return Refusal(why=_Why.PAID, sentence=_("It is paid."))
@@ -232,50 +232,10 @@ def _refusal(invoice: Invoice, last: Delivery | None) -> Refusal | None:
             return Refusal(why=_Why.UNDER_WAY, sentence=_("It is on its way already."))
 
 
-# What a person is shown before the click ---------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Forecast:
-    """What sending a choice would come to, as things stand."""
-
-    size: int
-    ready: int
-    skipped: dict[BatchItem.Skipped, int]
-    totals: dict[str, int]
-    first: tuple[tuple[Invoice, Refusal | None], ...]
-
-
-def foresee(invoice_ids: Sequence[int], *, show: int) -> Forecast:
-    """Say what `send_many` would do with them: how many, how much, the first ones."""
-    skipped: Counter[BatchItem.Skipped] = Counter()
-    totals: Counter[str] = Counter()
-    first: list[tuple[Invoice, Refusal | None]] = []
-    for invoices in _chunks_of(invoice_ids):
-        with_reason = refusals(invoices)
-        for invoice in invoices:
-            refusal = with_reason.get(invoice.pk)
-            if refusal:
-                skipped[refusal.why] += 1
-            else:
-                totals[invoice.currency] += invoice.amount_minor or 0
-        first += [(invoice, with_reason.get(invoice.pk)) for invoice in invoices][
-            : max(0, show - len(first))
-        ]
-    return Forecast(
-        size=len(invoice_ids),
-        ready=len(invoice_ids) - skipped.total(),
-        skipped=dict(skipped),
-        totals=dict(sorted(totals.items())),
-        first=tuple(first),
-    )
-
-
-def _chunks_of(invoice_ids: Sequence[int]) -> Iterator[list[Invoice]]:
-    for start in range(0, len(invoice_ids), CHUNK):
-        ids = invoice_ids[start : start + CHUNK]
-        yield list(
-            Invoice.objects.filter(pk__in=ids)
-            .select_related("customer", "organization")
-            .order_by("pk")
-        )
+def _fatal(invoice: Invoice) -> Refusal | None:
+    """Return what keeps the e-mail from being composed; what is only odd is sent, as by Send."""
+    fatal = [problem for problem in problems_of(invoice) if problem.fatal]
+    if not fatal:
+        return None
+    sentence = " ".join(problem.sentence for problem in fatal)
+    return Refusal(why=_Why.PROBLEM, sentence=sentence, kind=fatal[0].kind)

@@ -27,6 +27,14 @@ class AlreadyThere(Exception):
         self.customer = customer
 
 
+class SameAddress(Exception):
+    """The organization has a customer of another name with this address."""
+
+    def __init__(self, customer: Customer) -> None:
+        super().__init__(f"Customer {customer.pk} has this address.")
+        self.customer = customer
+
+
 @dataclass(frozen=True, kw_only=True)
 class Account:
     """What a customer has been invoiced, and owes, in one currency."""
@@ -112,8 +120,20 @@ def accounts(customers: Collection[Customer]) -> dict[int, list[Account]]:
     return found
 
 
-def add(organization: Organization, values: Mapping[str, Any], *, user_id: int) -> Customer:
-    """Make a customer of what a form found valid; one transaction. Raise `AlreadyThere`."""
+def with_address(organization: Organization, email: str) -> QuerySet[Customer]:
+    """Return the customers of an address, whatever its case; nobody for an empty one."""
+    found = organization.customers.filter(removed_at__isnull=True).order_by("pk")
+    return found.filter(email__iexact=email.strip()) if email.strip() else found.none()
+
+
+def add(
+    organization: Organization, values: Mapping[str, Any], *, user_id: int, shared: str = ""
+) -> Customer:
+    """Make a customer of what a form found valid; one transaction.
+
+    `shared` is an address that several customers may have: somebody was asked. Raise
+    `AlreadyThere`, `SameAddress`.
+    """
     with transaction.atomic():
         # One at a time: of a double click, the second must find the first one's customer.
         Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
@@ -122,11 +142,18 @@ def add(organization: Organization, values: Mapping[str, Any], *, user_id: int) 
         ).first()
         if same is not None:
             raise AlreadyThere(same)
+        namesake = with_address(organization, values["email"]).first()
+        if namesake is not None and not is_same_address(values["email"], shared):
+            raise SameAddress(namesake)
         customer = Customer.objects.create(
             organization=organization, **{field: values[field] for field in FIELDS}
         )
     logger.info("customer added", extra={"customer": customer.pk, "user": user_id})
     return customer
+
+
+def is_same_address(one: str, other: str) -> bool:
+    return one.strip().lower() == other.strip().lower()
 
 
 def change(customer: Customer, values: Mapping[str, Any], *, seen: str, user_id: int) -> list[str]:

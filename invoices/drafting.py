@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from deliveries.models import Delivery
-from invoices import corrections, history, money, numbering, sending
+from invoices import corrections, customers, history, money, numbering, sending
 from invoices.models import Customer, Invoice, InvoiceLine, Organization
 
 logger = logging.getLogger(__name__)
@@ -36,6 +36,18 @@ class ChangedMeanwhile(CannotBeChanged):
     """Somebody else saved the invoice after this form was made."""
 
 
+class SameAddress(CannotBeChanged):
+    """The new customer's address is that of a customer of another name: a person must say."""
+
+    def __init__(self, customer: Customer) -> None:
+        sentence = _(
+            "There is %(customer)s with this address: choose it above, or save once more to have "
+            "two customers with one address."
+        )
+        super().__init__(sentence % {"customer": customer})
+        self.customer = customer
+
+
 class AmountImpossible(CannotBeChanged):
     """What the lines come to is no amount that anybody can owe."""
 
@@ -54,11 +66,15 @@ class DraftLine:
 
 @dataclass(frozen=True, kw_only=True)
 class NewCustomer:
-    """A customer that comes into being with the invoice."""
+    """A customer that comes into being with the invoice; one that is there already is taken.
+
+    `shared` is an address that several customers may have: somebody was asked.
+    """
 
     name: str
     email: str = ""
     address: str = ""
+    shared: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +248,11 @@ def _write_lines(invoice: Invoice, draft: Draft) -> None:
 def _customer(organization: Organization, customer: Customer | NewCustomer) -> Customer:
     if isinstance(customer, Customer):
         return customer
+    known = list(customers.with_address(organization, customer.email))
+    if same := next((each for each in known if _is(each, customer)), None):
+        return same
+    if known and not customers.is_same_address(customer.email, customer.shared):
+        raise SameAddress(known[0])
     return Customer.objects.create(
         organization=organization,
         name=customer.name,
@@ -279,14 +300,21 @@ def _lines_of(invoice: Invoice) -> list[DraftLine]:
 def _is(customer: Customer, wanted: Customer | NewCustomer) -> bool:
     if isinstance(wanted, Customer):
         return customer == wanted
-    return (customer.name, customer.email, customer.address) == (
-        *(wanted.name, wanted.email, wanted.address),
-    )
+    if customer.name.strip().casefold() != wanted.name.strip().casefold():
+        return False
+    if not customers.is_same_address(customer.email, wanted.email):
+        return False
+    # Without an e-mail address, a name alone does not tell two customers apart.
+    return bool(wanted.email) or _lines(customer.address) == _lines(wanted.address)
 
 
 def _plain(value: object) -> object:
-    """Make equal values equal texts: 7.5 and 7.5000 are one rate."""
-    return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
+    """Make equal values equal texts: 7.5 and 7.5000 are one rate, CR LF is a form's line break."""
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else _lines(str(value))
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def _insist_on_the_number(error: IntegrityError) -> None:

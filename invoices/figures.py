@@ -14,6 +14,7 @@ _SPACES = re.compile(r"\s+")
 _FIGURE = re.compile(r"[+-]?[\d.,'’\s]+")
 # Beyond this no figure of an invoice makes sense, and a decimal context would round.
 _TOO_LARGE = 10**18
+_MOST_OF_A_CURRENCY = 3
 _DASHES = str.maketrans(dict.fromkeys("\N{MINUS SIGN}\N{EN DASH}", "-"))
 
 
@@ -25,26 +26,26 @@ def parse(text: str, locale: Locale, *, places: int) -> Decimal:
     """Return the number, which has at most so many decimal places. Raise `NoFigure`."""
     text = text.strip().translate(_DASHES)
     if not _FIGURE.fullmatch(text) or len(text) > _LONGEST:
-        raise NoFigure(_no_number(text, locale))
-    _insist_on_the_locales_marks(text, locale)
+        raise NoFigure(_no_number(text, locale, places))
+    _insist_on_the_locales_marks(text, locale, places)
     try:
         figure = parse_decimal(_grouped(text, locale), locale=locale, strict=True)
     except NumberFormatError as error:
-        raise NoFigure(_no_number(text, locale)) from error
+        raise NoFigure(_no_number(text, locale, places)) from error
     if abs(figure) >= _TOO_LARGE:
         raise NoFigure(_("This number is too large."))
     _check_places(figure, places)
     return figure
 
 
-def _insist_on_the_locales_marks(text: str, locale: Locale) -> None:
+def _insist_on_the_locales_marks(text: str, locale: Locale, places: int) -> None:
     """Refuse a point or comma that is neither decimal mark nor grouping there.
 
     The parser lets "1.500" pass as 1.5 where the comma is the decimal mark and a space groups.
     """
     symbols = locale.number_symbols["latn"]
     if any(mark in text for mark in {".", ","} - {symbols["decimal"], symbols["group"]}):
-        raise NoFigure(_no_number(text, locale))
+        raise NoFigure(_no_number(text, locale, places))
 
 
 def parse_minor(text: str, locale: Locale, *, currency: str) -> int:
@@ -85,9 +86,12 @@ def _check_places(figure: Decimal, places: int) -> None:
         raise NoFigure(_("Enter at most %(places)s decimal places.") % {"places": places})
 
 
-def _no_number(text: str, locale: Locale) -> str:
+def _no_number(text: str, locale: Locale, places: int) -> str:
+    # Money with all of its places; quantities and rates have more than anybody types.
+    digits = ("0" if places <= _MOST_OF_A_CURRENCY else "#") * places
+    pattern = f"#,##0.{digits}" if places else "#,##0"
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return _("“%(text)s” is no number here: write it like %(example)s.") % {
         "text": shown,
-        "example": format_decimal(Decimal("1234.50"), "#,##0.00", locale=locale),
+        "example": format_decimal(Decimal("1234.5"), pattern, locale=locale),
     }

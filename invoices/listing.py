@@ -2,7 +2,7 @@
 
 import unicodedata
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Self, cast
 from urllib.parse import urlencode
 
@@ -45,6 +45,7 @@ class Tab(TextChoices):
     SENT = "sent", _("Sent")
     OVERDUE = "overdue", _("Overdue")
     PAID = "paid", _("Paid")
+    VOID = "void", _("Void")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +55,18 @@ class Filter:
     tab: Tab = Tab.ALL
     search: str = ""
     sort: str = NEWEST
+    # The moment of an import, to see just what it made; empty for all invoices.
+    imported: str = ""
 
     @classmethod
     def read(cls, query: Query) -> Self:
-        """Read `tab`, `q` and `sort` of an address or a form; nonsense counts as not there."""
+        """Read `tab`, `q`, `sort`, `imported` of an address or form; nonsense is not there."""
         tab, sort = str(query.get("tab", "")), str(query.get("sort", ""))
         return cls(
             tab=Tab(tab) if tab in Tab.values else Tab.ALL,
             search=_printable(str(query.get("q", ""))),
             sort=sort if sort in ORDERS else NEWEST,
+            imported=_moment(str(query.get("imported", ""))),
         )
 
     @property
@@ -73,12 +77,14 @@ class Filter:
     def parameters(self) -> dict[str, str]:
         """Return what `read` reads, without what goes without saying."""
         said = {"tab": str(self.tab), "q": self.search, "sort": self.sort}
-        unsaid = {"tab": Tab.ALL, "q": "", "sort": NEWEST}
+        said["imported"] = self.imported
+        unsaid = {"tab": Tab.ALL, "q": "", "sort": NEWEST, "imported": ""}
         return {name: value for name, value in said.items() if value != unsaid[name]}
 
     def query_string(self, **changes: str) -> str:
         """Return what stands behind "?"; changes are fields of the filter, or a page's place."""
-        own = {name: changes.pop(name) for name in ("tab", "search", "sort") if name in changes}
+        fields = ("tab", "search", "sort", "imported")
+        own = {name: changes.pop(name) for name in fields if name in changes}
         return urlencode(replace(self, **cast(Any, own)).parameters | changes)
 
     def invoices(self, organization: Organization) -> InvoiceQuerySet:
@@ -89,7 +95,10 @@ class Filter:
         return self.of_tab(self.searched(organization), organization)
 
     def searched(self, organization: Organization) -> InvoiceQuerySet:
-        return matching(Invoice.objects.of(organization), self.search, organization)
+        invoices = Invoice.objects.of(organization)
+        if self.imported:
+            invoices = invoices.filter(imported_at=datetime.fromisoformat(self.imported))
+        return matching(invoices, self.search, organization)
 
     def of_tab(self, invoices: InvoiceQuerySet, organization: Organization) -> InvoiceQuerySet:
         return invoices.filter(condition(self.tab, today=today_of(organization)))
@@ -171,6 +180,17 @@ def _of_a_search(searched: InvoiceQuerySet, conditions: dict[Tab, Q]) -> dict[Ta
 class _CountOf(Subquery):
     template = "(SELECT count(*) FROM (%(subquery)s) counted)"
     output_field = IntegerField()
+
+
+def _moment(text: str) -> str:
+    """Return a moment as addresses name it; empty for what is none."""
+    try:
+        moment = datetime.fromisoformat(text[:40])
+    except ValueError:
+        return ""
+    # Others are no import's, and near the ends of the calendar time zones overflow.
+    sane = moment.tzinfo is not None and 2000 <= moment.year < 2200
+    return moment.astimezone(UTC).isoformat() if sane else ""
 
 
 def _printable(text: str) -> str:

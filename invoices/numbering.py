@@ -14,10 +14,12 @@ _LONGEST = Invoice._meta.get_field("number").max_length or 100
 def next_number(organization: Organization) -> str:
     """Return the number after the highest of the latest invoice's pattern; one that is free.
 
+    What was imported is numbered as somebody else does it, and does not count.
     Only a proposal: whoever saves first gets it.
     """
     recent = list(
         Invoice.objects.of(organization)
+        .entered()
         .order_by("-issued_on", "-id")
         .values_list("number", flat=True)[:_LOOKED_AT]
     )

@@ -17,10 +17,24 @@ class Place(StrEnum):
     CUSTOMER = "customer"
 
 
+class Kind(StrEnum):
+    """What many invoices' problems are counted by."""
+
+    NO_AMOUNT = "no_amount"
+    WRONG_SUM = "wrong_sum"
+    NO_ADDRESS = "no_address"
+    BAD_ADDRESS = "bad_address"
+    NO_NAME = "no_name"
+    REMOVED = "removed"
+    # Known of the mailbox, not of the invoice; see invoices.mailboxes.
+    CAME_BACK = "came_back"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """A sentence that says what to do; a fatal one keeps the e-mail from being composed."""
 
+    kind: Kind
     sentence: str
     fatal: bool
     place: Place = Place.INVOICE
@@ -36,12 +50,13 @@ def problems_of(invoice: Invoice) -> list[Problem]:
 
 def _of_the_amount(invoice: Invoice) -> list[Problem]:
     if invoice.amount_minor is None:
-        return [Problem(sentence=_("The invoice has no amount: enter its lines."), fatal=True)]
+        sentence = _("The invoice has no amount: enter its lines.")
+        return [Problem(kind=Kind.NO_AMOUNT, sentence=sentence, fatal=True)]
     if mistake_in_the_sums(invoice):
         sentence = _(
             "The invoice's amount is not what its lines come to: open it and save it again."
         )
-        return [Problem(sentence=sentence, fatal=True)]
+        return [Problem(kind=Kind.WRONG_SUM, sentence=sentence, fatal=True)]
     return []
 
 
@@ -51,16 +66,20 @@ def _of_the_recipients(invoice: Invoice) -> list[Problem]:
         sentence = _("%(customer)s has no e-mail address: enter one.") % {
             "customer": _name(invoice)
         }
-        return [Problem(sentence=sentence, fatal=True, place=Place.CUSTOMER)]
+        return [Problem(kind=Kind.NO_ADDRESS, sentence=sentence, fatal=True, place=Place.CUSTOMER)]
     found = []
     if len(recipients.all) > MOST:
         sentence = _("At most %(most)s addresses can get one e-mail.") % {"most": MOST}
-        found.append(Problem(sentence=sentence, fatal=True))
+        found.append(Problem(kind=Kind.BAD_ADDRESS, sentence=sentence, fatal=True))
     for address in recipients.all:
         if fault := fault_of(address):
             own = recipients.own and address in recipients.to
             place = Place.CUSTOMER if own else Place.INVOICE
-            found.append(Problem(sentence=fault.sentence, fatal=fault.fatal, place=place))
+            found.append(
+                Problem(
+                    kind=Kind.BAD_ADDRESS, sentence=fault.sentence, fatal=fault.fatal, place=place
+                )
+            )
     return found
 
 
@@ -68,11 +87,12 @@ def _of_the_customer(invoice: Invoice) -> list[Problem]:
     if invoice.customer.removed_at is not None:
         sentence = _("%(customer)s was removed: restore the customer, or choose another one.")
         words = {"customer": _name(invoice)}
-        return [Problem(sentence=sentence % words, fatal=True, place=Place.CUSTOMER)]
+        sentence %= words
+        return [Problem(kind=Kind.REMOVED, sentence=sentence, fatal=True, place=Place.CUSTOMER)]
     if invoice.customer.name.strip():
         return []
     sentence = _("The customer has no name: the invoice will show none.")
-    return [Problem(sentence=sentence, fatal=False, place=Place.CUSTOMER)]
+    return [Problem(kind=Kind.NO_NAME, sentence=sentence, fatal=False, place=Place.CUSTOMER)]
 
 
 def _name(invoice: Invoice) -> str:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from deliveries import kinds, ledger
 from deliveries.ledger import Case
-from deliveries.models import Delivery
+from deliveries.models import Delivery, DeliveryEvent
 from invoices import drafting
 from invoices.drafting import Draft
 from invoices.models import Invoice, Organization
@@ -164,8 +164,10 @@ def correct_and_retry(
     confirmed: bool,
     organization: Organization,
     user_id: int,
-) -> Invoice:
+) -> tuple[Invoice, bool]:
     """Store the correction and put the dead e-mail back, both or neither.
+
+    Return the invoice, and whether anything was corrected at all.
 
     Raise what `drafting.change` and `retry` raise; `CannotBeSent` while the provider may have the
     message as it was, under a key that takes no other.
@@ -173,9 +175,10 @@ def correct_and_retry(
     with transaction.atomic():
         # The delivery first: the ledger locks in this order, and so would support's replay.
         last = lock_last_delivery(invoice_id, organization)
-        invoice = Invoice.objects.get(pk=invoice_id, organization=organization)
-        if last and last.status != Delivery.Status.DEAD and drafting.holds(invoice, draft):
-            return invoice
+        invoice = drafting.lock(invoice_id, organization)
+        corrected = not drafting.holds(invoice, draft)
+        if last and last.status != Delivery.Status.DEAD and not corrected:
+            return invoice, False
         _insist_on_taking_corrections(retry_of(invoice, last))
         invoice = drafting.change(
             invoice_id,
@@ -191,9 +194,18 @@ def correct_and_retry(
             confirmed=confirmed,
             organization=organization,
             user_id=user_id,
-            reason=_("corrected"),
+            reason=_("corrected") if corrected else "",
         )
-        return invoice
+        return invoice, corrected
+
+
+def corrected_since(retry: Retry) -> bool:
+    """Whether the invoice or its customer was corrected after the e-mail died; one query."""
+    return DeliveryEvent.objects.filter(
+        delivery=retry.delivery_id,
+        type=DeliveryEvent.Type.CORRECTED,
+        at__gte=retry.died_at,
+    ).exists()
 
 
 def _insist_on_taking_corrections(found: Retry | None) -> None:

@@ -3,8 +3,8 @@
 import hashlib
 import logging
 
+from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
-from django.db.models.functions import Now
 
 from invoices import importing
 from invoices.models import Member, Organization, Upload
@@ -63,8 +63,9 @@ def confirm(
 
     `seal` names what the person was shown (see `seal_of`). Raise `NotAsShown`.
 
-    Return no report where an earlier click was first: the upload says what that one imported.
-    Raises Upload.DoesNotExist, importing.Unreadable.
+    The upload's `imported_at` is then that of its invoices. Return no report where an earlier
+    click was first: the upload says what that one imported. Raises Upload.DoesNotExist,
+    importing.Unreadable.
     """
     with transaction.atomic():
         upload = (
@@ -81,8 +82,9 @@ def confirm(
         if report.imported:
             upload.imported = report.summary.invoices
             Upload.objects.filter(pk=upload.pk).update(
-                content=b"", imported_at=Now(), imported=upload.imported
+                content=b"", imported_at=TransactionNow(), imported=upload.imported
             )
+            upload.refresh_from_db(fields=["imported_at"])
     logger.info("upload confirmed", extra={"upload": upload.pk, "imported": report.imported})
     return upload, report
 

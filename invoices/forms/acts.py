@@ -23,6 +23,11 @@ class AgainForm(forms.Form):
         help_text=_("Stands in the timeline; the customer does not see it."),
     )
 
+    def __init__(self, data: Any = None, *, number: int) -> None:
+        super().__init__(data, initial={"number": number})
+        if not number:
+            self.fields["reason"].label = _("Why is it sent from here?")
+
 
 class VoidForm(forms.Form):
     """Why an invoice is void."""

@@ -1,8 +1,9 @@
 """What people enter about a customer."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from invoices import addresses, choices, validation
@@ -36,6 +37,9 @@ class CustomerForm(EditingForm):
         help_text=_("How dates and amounts are written in what the customer gets."),
     )
 
+    # The address of which a person said that another customer may have it too.
+    shared = forms.CharField(required=False, max_length=320, widget=forms.HiddenInput)
+
     class Meta:
         model = Customer
         fields = ["name", "email", "address", "tax_id", "language", "reminders_paused"]
@@ -60,6 +64,12 @@ class CustomerForm(EditingForm):
             ("", _("That of the organization")),
             *choices.languages_with(self.instance.language),
         ]
+
+    def ask_about_the_address(self) -> None:
+        """Let the form say, when it is saved once more, that its address is shared on purpose."""
+        data = cast(QueryDict, self.data).copy()
+        data["shared"] = self.cleaned_data["email"]
+        self.data = data
 
     def clean_email(self) -> str:
         """Refuse a new address that cannot work; an imported one may stay as it is."""

@@ -52,6 +52,8 @@ class DraftForm(forms.Form):
     new_name = _text(240, label=gettext_lazy("Name"))
     new_email = _text(320, label=gettext_lazy("E-mail address"))
     new_address = _long_text(3, label=gettext_lazy("Postal address"))
+    # The new customer's address, once a person has said that another customer may have it too.
+    shared = forms.CharField(required=False, max_length=320, widget=forms.HiddenInput)
     to = AddressListField(
         label=gettext_lazy("To"),
         help_text=gettext_lazy("Empty: the customer’s own address. Several: one a line."),
@@ -116,7 +118,10 @@ class DraftForm(forms.Form):
     def customer_chosen(self) -> Any:
         values = self.cleaned_data
         return values.get("customer") or NewCustomer(
-            name=values["new_name"], email=values["new_email"], address=values["new_address"]
+            name=values["new_name"],
+            email=values["new_email"],
+            address=values["new_address"],
+            shared=values["shared"],
         )
 
 

@@ -42,16 +42,24 @@ class Entry:
         )
 
     @classmethod
-    def of_new(cls, organization: Organization, locale: Locale, *, today: date) -> Self:
-        """Begin with what is likely: the next number, the last invoice's currency and terms."""
-        last = Invoice.objects.of(organization).order_by("-issued_on", "-id").first()
+    def of_new(
+        cls, organization: Organization, locale: Locale, *, today: date, customer: str = ""
+    ) -> Self:
+        """Begin with what is likely: the next number, the last invoice's currency and terms.
+
+        The last that was entered here: a file's terms and taxes are those of another program.
+        """
+        newest = Invoice.objects.of(organization).order_by("-issued_on", "-id")
+        last = newest.entered().first()
+        like = last or newest.first()
         last_line = InvoiceLine.objects.filter(invoice=last).first() if last else None
         values = {
             "number": numbering.next_number(organization),
-            "currency": last.currency if last else "EUR",
+            "currency": like.currency if like else "EUR",
             "issued_on": today.isoformat(),
             "due_on": (today + timedelta(days=_DAYS_TO_PAY)).isoformat(),
             "payment_terms": last.payment_terms if last else "",
+            "customer": customer,
         }
         line = _blank(last_line.tax_rate if last_line else Decimal(0), locale)
         return cls(organization, locale, data=_as_data(values, [line]), judged=False)
@@ -108,6 +116,11 @@ class Entry:
     @property
     def version(self) -> str:
         return self.data.get("version", "")
+
+    def sharing(self) -> Self:
+        """Return the same entry, whose new customer's address may be another's too."""
+        data = {**_flat(self.data), "shared": self.data.get("new_email", "")}
+        return type(self)(self.organization, self.locale, data=data)
 
     def over(self, version: str) -> Self:
         """Return the same entry, made to go over what is stored now: the person has been told."""

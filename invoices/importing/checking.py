@@ -40,6 +40,12 @@ def tell_disagreements(problems: Problems, *, several_lines: bool) -> None:
     for expression, column in _AGREED.items():
         sentence = _("Line %(other)s of the same invoice says otherwise.")
         _tell(_DISAGREEING.format(expression=expression), {}, problems, column, sentence)
+
+
+def tell_repetitions(problems: Problems, *, several_lines: bool) -> None:
+    """Find lines of one invoice that say the same; what they cost must have been read."""
+    if not several_lines:
+        return
     sentence = _("This repeats line %(other)s word for word: raise its quantity instead.")
     _tell(_REPEATED, {}, problems, "number", sentence)
 

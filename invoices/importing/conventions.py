@@ -22,8 +22,11 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
+    """How the file is read. `undecided` names what a person must say first: dates, decimal."""
+
     dates: values.Order | None
     decimal: values.Mark
+    undecided: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -83,7 +86,15 @@ class Survey:
     def conventions(self) -> Conventions:
         dates = self.options.dates or self._decided(self._dates)
         mark = self.options.decimal or self._decided(self._marks) or "."
-        return Conventions(dates=dates, decimal=mark)  # type: ignore[arg-type]
+        undecided = {
+            "dates": self._open(self._dates, self.options.dates),
+            "decimal": self._open(self._marks, self.options.decimal),
+        }
+        return Conventions(
+            dates=dates,  # type: ignore[arg-type]
+            decimal=mark,  # type: ignore[arg-type]
+            undecided=frozenset(name for name, problem in undecided.items() if problem),
+        )
 
     @staticmethod
     def _decided(evidence: _Evidence) -> str | None:

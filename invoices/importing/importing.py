@@ -61,8 +61,6 @@ class _Import:
                 self.source, delimiter=self.options.delimiter, tick=self.tick
             )
             conventions = self.conventions = self._survey(layout)
-            if conventions is None:
-                return self._report(unclear=True)
             with staging.table():
                 return self._stage_and_store(layout, conventions, store=store)
         except reading.BadHeader as bad:
@@ -72,14 +70,12 @@ class _Import:
         except UnicodeError:
             raise Unreadable(_("The file changed while it was read.")) from None
 
-    def _survey(self, layout: Layout) -> Conventions | None:
-        """Return how the file writes; None, and problems, if a person must say."""
+    def _survey(self, layout: Layout) -> Conventions:
+        """Return how the file writes; what a person must say is a problem beside the others."""
         survey = Survey(layout, self.options)
         survey.hear(reading.rows(self.source, layout, tick=self._tick_after(1)))
-        if unclear := survey.unclear():
-            for problem in unclear:
-                self.problems.add(problem)
-            return None
+        for problem in survey.unclear():
+            self.problems.add(problem)
         return survey.conventions()
 
     def _stage_and_store(self, layout: Layout, conventions: Conventions, *, store: bool) -> Report:
@@ -88,7 +84,7 @@ class _Import:
             return self._refuse([Problem(line=line, sentence=_("There is no line below it."))])
         try:
             with transaction.atomic():
-                return self._compare_and_store(layout, store=store)
+                return self._compare_and_store(layout, conventions, store=store)
         except storing.ChangedMeanwhile:
             sentence = _("Somebody changed these customers just now: try again.")
             return self._refuse([Problem(line=layout.header_line, sentence=sentence)])
@@ -98,7 +94,9 @@ class _Import:
             sentence = _("Somebody made one of these invoices just now: try again.")
             return self._refuse([Problem(line=layout.header_line, sentence=sentence)])
 
-    def _compare_and_store(self, layout: Layout, *, store: bool) -> Report:
+    def _compare_and_store(
+        self, layout: Layout, conventions: Conventions, *, store: bool
+    ) -> Report:
         organization_id = self.organization.pk
         if store:
             storing.lock_imports(organization_id)
@@ -107,7 +105,9 @@ class _Import:
         else:
             checking.tell_existing(organization_id, self.problems)
         checking.tell_disagreements(self.problems, several_lines=layout.has("unit_price"))
-        checking.tell_totals(self.problems)
+        if "decimal" not in conventions.undecided:
+            checking.tell_repetitions(self.problems, several_lines=layout.has("unit_price"))
+            checking.tell_totals(self.problems)
         if self.problems.count:
             return self._report()
         summary = reporting.summarize(organization_id)
@@ -138,8 +138,8 @@ class _Import:
         *,
         summary: reporting.Summary | None = None,
         imported: bool = False,
-        unclear: bool = False,
     ) -> Report:
+        unclear = self.conventions is not None and bool(self.conventions.undecided)
         return Report(
             layout=self.layout,
             conventions=self.conventions,

@@ -31,6 +31,10 @@ _LONGEST = {
 _MANY_LINES = {"customer_address", "notes"}
 
 
+class _Undecided(Exception):
+    """What a cell means hangs on what a person has still to say; not a problem of its own."""
+
+
 class Line(NamedTuple):
     """What is staged of a line. None stands for what is missing or wrong."""
 
@@ -74,7 +78,7 @@ class Reader:
             self._tell("", "", _("The line has more cells than the header: is something unquoted?"))
             return None
         number = self._needed("number", _("The number is missing."))
-        email = self._needed("customer_email", _("The customer's address is missing."))
+        email = self._address()
         currency = self._value("currency", values.currency, required=True)
         issued_on, due_on = self._days()
         unit_price, amount = self._money(currency)
@@ -109,7 +113,7 @@ class Reader:
         """Return the unit price and the claimed total; where only a total is, it is the price."""
 
         def read(text: str) -> int:
-            return values.minor(text, self.conventions.decimal, currency or "")
+            return values.minor(text, self._mark_of(text), currency or "")
 
         # Without its currency an amount cannot be read; the currency's problem says enough.
         if currency is None:
@@ -142,6 +146,11 @@ class Reader:
             self._tell(name, "", sentence)
         return self._text(name)
 
+    def _address(self) -> str:
+        email = self._needed("customer_email", _("The customer's address is missing."))
+        self._value("customer_email", values.address)
+        return email
+
     def _value(self, name: str, read: Callable[[str], T], *, required: bool = False) -> T | None:
         text = self._cell(name)
         if not text:
@@ -152,16 +161,25 @@ class Reader:
             return read(text)
         except BadValue as problem:
             self._tell(name, text, str(problem))
-            return None
+        except _Undecided:
+            pass
+        return None
 
     def _day(self, text: str) -> date:
+        if "dates" in self.conventions.undecided and values.date_orders(text):
+            raise _Undecided
         return values.day(text, self.conventions.dates)
 
     def _quantity(self, text: str) -> Decimal:
-        return values.quantity(text, self.conventions.decimal)
+        return values.quantity(text, self._mark_of(text))
 
     def _tax_rate(self, text: str) -> Decimal:
-        return values.tax_rate(text, self.conventions.decimal)
+        return values.tax_rate(text, self._mark_of(text))
+
+    def _mark_of(self, text: str) -> values.Mark:
+        if "decimal" in self.conventions.undecided and values.is_telling(text):
+            raise _Undecided
+        return self.conventions.decimal
 
     def _tell(self, column: str, value: str, sentence: str) -> None:
         self.problems.add(

@@ -32,6 +32,8 @@ class Summary:
     invoices: int = 0
     lines: int = 0
     new_customers: int = 0
+    # Invoices whose customer has no name, in the file or here.
+    unnamed: int = 0
     totals: tuple[tuple[str, int], ...] = ()
     first: tuple[Understood, ...] = ()
 
@@ -60,6 +62,8 @@ def summarize(organization_id: int) -> Summary:
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, names)
         invoices, lines, new_customers = cursor.fetchone()
+        cursor.execute(_UNNAMED, names)
+        [unnamed] = cursor.fetchone()
         cursor.execute(_TOTALS_BY_CURRENCY)
         totals = tuple((code, int(minor)) for code, minor in cursor.fetchall())
         cursor.execute(_FIRST)
@@ -76,7 +80,12 @@ def summarize(organization_id: int) -> Summary:
             for number, customer, issued_on, due_on, gross, currency, count in cursor.fetchall()
         )
     return Summary(
-        invoices=invoices, lines=lines, new_customers=new_customers, totals=totals, first=first
+        invoices=invoices,
+        lines=lines,
+        new_customers=new_customers,
+        unnamed=unnamed,
+        totals=totals,
+        first=first,
     )
 
 
@@ -89,6 +98,23 @@ _COUNTS = """
                 SELECT FROM invoices_customer known
                 WHERE known.organization_id = %(organization_id)s
                   AND lower(known.email) = wanted.email AND known.removed_at IS NULL))
+"""
+# Whose invoice it becomes is said in storing: a known customer first, else the first line.
+_UNNAMED = """
+    WITH customer AS (
+        SELECT DISTINCT ON (lower(email)) lower(email) AS email, name
+        FROM (
+            SELECT email, name, 0 AS kind, id AS place FROM invoices_customer
+            WHERE organization_id = %(organization_id)s AND removed_at IS NULL
+            UNION ALL
+            SELECT email, name, 1, line FROM pg_temp.import_line
+        ) named ORDER BY lower(email), kind, place
+    )
+    SELECT count(*)
+    FROM pg_temp.import_invoice invoice
+    JOIN pg_temp.import_line line ON line.number = invoice.number AND line.line = invoice.line
+    JOIN customer ON customer.email = lower(line.email)
+    WHERE btrim(customer.name) = ''
 """
 _TOTALS_BY_CURRENCY = """
     SELECT line.currency, sum(invoice.gross)

@@ -24,6 +24,8 @@ def lock_imports(organization_id: int) -> None:
 def store(organization_id: int) -> int:
     """Insert what is staged, in the caller's transaction; return how many invoices it made.
 
+    Their `imported_at` is the moment at which that transaction began.
+
     A number that somebody else used meanwhile raises the IntegrityError of
     `invoice_number_once_per_organization`, and the caller's transaction takes everything back.
     """
@@ -64,10 +66,10 @@ _CUSTOMERS = """
 _INVOICES = """
     INSERT INTO invoices_invoice
         (organization_id, customer_id, number, status, currency, amount_minor, issued_on, due_on,
-         payment_terms, notes, failure_reason, reminders_paused)
+         payment_terms, notes, failure_reason, reminders_paused, imported_at)
     SELECT %(organization_id)s, customer.id, line.number, %(draft)s, line.currency,
            invoice.gross::bigint, line.issued_on, line.due_on, line.payment_terms, line.notes,
-           '', false
+           '', false, transaction_timestamp()
     FROM pg_temp.import_invoice invoice
     JOIN pg_temp.import_line line ON line.number = invoice.number AND line.line = invoice.line
     JOIN (

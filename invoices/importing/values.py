@@ -10,7 +10,7 @@ from typing import Literal
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from invoices import money, validation
+from invoices import addresses, money, validation
 from invoices.importing.problems import BadValue
 
 Mark = Literal[",", "."]
@@ -131,6 +131,14 @@ def currency(text: str) -> str:
     except ValidationError:
         raise BadValue(_("This is no currency code such as NGN, EUR or JPY.")) from None
     return code
+
+
+@lru_cache(maxsize=20_000)
+def address(text: str) -> str:
+    """Return an address that can be written to; raises BadValue."""
+    if problem := addresses.problem_with(text):
+        raise BadValue(problem)
+    return text
 
 
 # Dates -------------------------------------------------------------------------------------------

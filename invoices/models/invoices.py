@@ -19,6 +19,10 @@ class InvoiceQuerySet(models.QuerySet["Invoice"]):
     def of(self, organization: Organization) -> InvoiceQuerySet:
         return self.filter(organization=organization)
 
+    def entered(self) -> InvoiceQuerySet:
+        """Return those that a person wrote here, not a file from elsewhere."""
+        return self.filter(imported_at__isnull=True)
+
 
 class Invoice(models.Model):
     """One invoice. Once it has left draft it does not change, unless its e-mail failed."""
@@ -73,6 +77,12 @@ class Invoice(models.Model):
     failure_reason = models.TextField(blank=True, default="")
     reminders_paused = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now())
+    imported_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When the import that made it began; one moment for all of a file.",
+    )
     sent_at = models.DateTimeField(null=True, blank=True)
     paid_at = models.DateTimeField(null=True, blank=True)
     voided_at = models.DateTimeField(null=True, blank=True)
@@ -144,6 +154,13 @@ class Invoice(models.Model):
                 F("number"),
                 F("due_on"),
                 name="invoice_tab_by_number",
+            ),
+            # The list of what one file became; most invoices are of none.
+            models.Index(
+                "organization",
+                "imported_at",
+                name="invoice_imported",
+                condition=Q(imported_at__isnull=False),
             ),
             # enqueue_reminders: what is unpaid and due, oldest first, page by page.
             models.Index("due_on", "id", name="invoice_overdue", condition=Q(status="sent")),

@@ -9,8 +9,8 @@ from deliveries.models import Delivery
 from invoices import payments, voiding
 from invoices.models import Invoice, Member
 from invoices.pages.formats import Formats
-from invoices.problems import Place, Problem, problems_of
-from invoices.resending import Retry, may_be_sent_again, retry_of
+from invoices.problems import Kind, Place, Problem, problems_of
+from invoices.resending import Retry, corrected_since, may_be_sent_again, retry_of
 from invoices.sending import holds_fast
 
 
@@ -20,9 +20,14 @@ class Actions:
 
     edit: bool
     send_again: bool
+    # It was sent by other means: what is called "again" elsewhere is the first e-mail from here.
+    first_email: bool
     # A dead e-mail may be put back; and be corrected before that.
     retry: bool
     correct: bool
+    # What is wrong is wrong with the customer; and what is put back is another e-mail by now.
+    correct_customer: bool
+    corrected: bool
     mark_paid: bool
     mark_unpaid: bool
     void: bool
@@ -46,6 +51,7 @@ class RetryPage:
     # What has to be ticked, if anything.
     tick: str
     takes_corrections: bool
+    correct_customer: bool
     died_at: str
 
 
@@ -53,16 +59,26 @@ def actions_of(
     invoice: Invoice, delivery: Delivery | None, retry: Retry | None, *, member: Member
 ) -> Actions:
     may = member.may_send
+    correct = may and retry is not None and retry.takes_corrections and invoice.is_correctable
     return Actions(
         edit=may and invoice.is_correctable and not holds_fast(delivery),
         send_again=may and may_be_sent_again(invoice, delivery),
+        first_email=delivery is None,
         retry=may and retry is not None,
-        correct=may and retry is not None and retry.takes_corrections and invoice.is_correctable,
+        correct=correct,
+        correct_customer=correct and wrong_with_the_customer(invoice),
+        corrected=correct and retry is not None and corrected_since(retry),
         mark_paid=may and invoice.status in payments.PAYABLE,
         mark_unpaid=may and invoice.status == Invoice.Status.PAID,
         void=may and invoice.status in voiding.VOIDABLE,
         pdf=invoice.amount_minor is not None,
     )
+
+
+def wrong_with_the_customer(invoice: Invoice) -> bool:
+    """Whether what stands in the way is put right on the customer's page alone."""
+    places = {problem.place for problem in problems_of(invoice) if problem.kind != Kind.NO_NAME}
+    return places == {Place.CUSTOMER}
 
 
 def to_mend(invoice: Invoice, *, said: str, warning: str) -> tuple[ToMend, ...]:
@@ -94,6 +110,7 @@ def retry_page(
         explanation=_explanation(retry, formats),
         tick=_("I have checked that the customer does not have it.") if unknown else "",
         takes_corrections=retry.takes_corrections,
+        correct_customer=retry.takes_corrections and wrong_with_the_customer(invoice),
         died_at=retry.died_at.isoformat(),
     )
 

@@ -3,12 +3,15 @@
 import uuid
 from dataclasses import dataclass
 
-from invoices import bulk_sending
+from babel.numbers import format_decimal
+from django.utils.translation import gettext as _
+
+from invoices import forecasts
 from invoices.choosing import Choice
+from invoices.models import BatchItem, Invoice
 from invoices.pages.batches import amount_of, skipped_words
 from invoices.pages.formats import Formats
-
-_FIRST_SHOWN = 10
+from invoices.problems import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +24,15 @@ class ChosenRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChosenGroup:
+    """Invoices that come to the same, in words with their number; the first of them as rows."""
+
+    heading: str
+    rows: tuple[ChosenRow, ...]
+    more: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Confirmation:
     """What a person sees before many e-mails go out."""
 
@@ -29,32 +41,63 @@ class Confirmation:
     fields: tuple[tuple[str, str], ...]
     size: int
     ready: int
-    skipped: tuple[str, ...]
     totals: tuple[str, ...]
     rows: tuple[ChosenRow, ...]
     more: int
+    # Sent all the same; and left out.
+    warned: tuple[ChosenGroup, ...]
+    skipped: tuple[ChosenGroup, ...]
 
 
 def confirmation(choice: Choice, *, formats: Formats) -> Confirmation:
-    forecast = bulk_sending.foresee(choice.ids, show=_FIRST_SHOWN)
-    rows = tuple(
-        ChosenRow(
-            invoice_id=invoice.pk,
-            number=invoice.number,
-            customer=invoice.customer.name.strip() or invoice.customer.email.strip(),
-            amount=amount_of(invoice, formats),
-            reason=refusal.sentence if refusal else "",
-        )
-        for invoice, refusal in forecast.first
-    )
+    forecast = forecasts.foresee(choice.ids)
     return Confirmation(
         once=str(uuid.uuid4()),
         seal=choice.seal,
         fields=choice.fields,
-        size=forecast.size,
+        size=len(choice.ids),
         ready=forecast.ready,
-        skipped=tuple(skipped_words(why, n) for why, n in sorted(forecast.skipped.items())),
-        totals=tuple(formats.amount(minor, code) for code, minor in forecast.totals.items()),
-        rows=rows,
-        more=forecast.size - len(rows),
+        totals=tuple(
+            formats.amount(minor, code) for code, minor in sorted(forecast.totals.items())
+        ),
+        rows=tuple(_row(invoice, "", formats) for invoice in forecast.first),
+        more=forecast.ready - len(forecast.first),
+        warned=tuple(_group(why, group, formats) for why, group in sorted(forecast.warned.items())),
+        skipped=tuple(
+            _group(why, group, formats) for why, group in sorted(forecast.skipped.items())
+        ),
+    )
+
+
+def _group(why: BatchItem.Skipped | Kind, group: forecasts.Group, formats: Formats) -> ChosenGroup:
+    if isinstance(why, Kind):
+        heading = f"{format_decimal(group.count, locale=formats.locale)} {_problem_words(why)}"
+    else:
+        heading = skipped_words(why, group.count)
+    return ChosenGroup(
+        heading=heading,
+        rows=tuple(_row(invoice, sentence, formats) for invoice, sentence in group.examples),
+        more=group.count - len(group.examples),
+    )
+
+
+def _problem_words(kind: Kind) -> str:
+    return {
+        Kind.NO_AMOUNT: _("without an amount"),
+        Kind.WRONG_SUM: _("whose amount is not what the lines come to"),
+        Kind.NO_ADDRESS: _("whose customer has no e-mail address"),
+        Kind.BAD_ADDRESS: _("with an address that does not look right"),
+        Kind.NO_NAME: _("without a customer name: they will show none"),
+        Kind.REMOVED: _("whose customer was removed"),
+        Kind.CAME_BACK: _("to an address from which e-mails came back"),
+    }[kind]
+
+
+def _row(invoice: Invoice, reason: str, formats: Formats) -> ChosenRow:
+    return ChosenRow(
+        invoice_id=invoice.pk,
+        number=invoice.number,
+        customer=invoice.customer.name.strip() or invoice.customer.email.strip(),
+        amount=amount_of(invoice, formats),
+        reason=reason,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_lazy
 
 from invoices import importing
+from invoices.importing.conventions import Conventions
 from invoices.pages.formats import Formats
 
 _DATES = {"dmy": gettext_lazy("day first"), "mdy": gettext_lazy("month first")}
@@ -38,9 +39,22 @@ class ImportPage:
     invoices: int
     lines: int
     new_customers: int
+    unnamed: int
     existing_skipped: int
     totals: tuple[str, ...]
     rows: tuple[UnderstoodRow, ...]
+
+
+def _dates(conventions: Conventions | None) -> str:
+    if conventions is None or "dates" in conventions.undecided:
+        return ""
+    return str(_DATES.get(conventions.dates or "", ""))
+
+
+def _decimal(conventions: Conventions | None) -> str:
+    if conventions is None or "decimal" in conventions.undecided:
+        return ""
+    return str(_DECIMALS[conventions.decimal])
 
 
 def import_page(report: importing.Report, *, formats: Formats) -> ImportPage:
@@ -53,12 +67,13 @@ def import_page(report: importing.Report, *, formats: Formats) -> ImportPage:
         by_column=report.by_column if len(report.by_column) > 1 else (),
         encoding=layout.encoding_name if layout else "",
         delimiter=report.delimiter_name,
-        dates=str(_DATES.get(conventions.dates or "", "")) if conventions else "",
-        decimal=str(_DECIMALS[conventions.decimal]) if conventions else "",
+        dates=_dates(conventions),
+        decimal=_decimal(conventions),
         ignored=layout.unknown if layout else (),
         invoices=summary.invoices,
         lines=summary.lines,
         new_customers=summary.new_customers,
+        unnamed=summary.unnamed,
         existing_skipped=report.existing_skipped,
         totals=tuple(formats.amount(minor, code) for code, minor in summary.totals),
         rows=tuple(

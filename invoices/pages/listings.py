@@ -1,6 +1,7 @@
 """What stands around the rows of the invoice list: tabs, search, orders, paging, and nothing."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Self
 
 from babel import Locale
@@ -68,6 +69,9 @@ class InvoiceListing:
     previous: str
     next: str
     clear_search: str
+    # When these were imported, and the way to all others; empty for a list of no import.
+    imported: str
+    clear_imported: str
     export: str
     emptiness: Emptiness
 
@@ -83,7 +87,7 @@ class InvoiceListing:
         return cls(
             filter=filter_,
             invoices=page.invoices,
-            has_none=counts.get(Tab.ALL) == "0" and not filter_.search,
+            has_none=counts.get(Tab.ALL) == "0" and not (filter_.search or filter_.imported),
             caption=_caption(filter_),
             total=_total(counts.get(filter_.tab, "")),
             has_drafts=filter_.tab in {Tab.ALL, Tab.DRAFT} and counts.get(Tab.DRAFT) != "0",
@@ -95,6 +99,8 @@ class InvoiceListing:
             previous=_turned(page.previous, filter_),
             next=_turned(page.next, filter_),
             clear_search=_address(filter_, search=""),
+            imported=_imported(filter_, formats),
+            clear_imported=_address(filter_, imported=""),
             export=_with(reverse("export_invoices"), filter_.query_string()),
             emptiness=_emptiness(filter_, page, organization),
         )
@@ -162,6 +168,13 @@ def _caption(filter_: Filter) -> str:
     return f"{_('Invoices')}: {tab}, “{filter_.search}”. {order}"
 
 
+def _imported(filter_: Filter, formats: Formats) -> str:
+    if not filter_.imported:
+        return ""
+    moment = formats.moment(datetime.fromisoformat(filter_.imported)).text
+    return _("Only what was imported %(moment)s.") % {"moment": moment}
+
+
 def _turned(place: Place | None, filter_: Filter) -> str:
     return "" if place is None else _address(filter_, **place.parameters)
 
@@ -188,6 +201,13 @@ def _emptiness(filter_: Filter, page: Page, organization: Organization) -> Empti
             sentence=_where_looked(filter_),
             way_out=_address(filter_, search=""),
             way_out_label=_("Clear the search"),
+        )
+    if filter_.imported:
+        return Emptiness(
+            heading=_("None of what was imported then"),
+            sentence=_("Other invoices are not in this list."),
+            way_out=_address(filter_, imported=""),
+            way_out_label=_("Show all invoices"),
         )
     if filter_.tab == Tab.ALL:
         return Emptiness(
@@ -226,4 +246,5 @@ def _empty_tabs() -> dict[Tab, tuple[str, str]]:
         Tab.SENT: (_("Nothing is open"), _("No invoice has been sent and is still unpaid.")),
         Tab.OVERDUE: (_("Nothing is overdue"), _("No customer is late.")),
         Tab.PAID: (_("Nothing is paid yet"), _("Invoices stand here once they are paid.")),
+        Tab.VOID: (_("Nothing is void"), _("Invoices that were made void stand here.")),
     }

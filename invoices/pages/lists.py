@@ -40,6 +40,8 @@ class InvoiceRow:
     reminder: LastReminder | None
     batch: BatchNote | None
     sendable: bool
+    # Counted as sent, by other means: no e-mail of it went out from here.
+    sent_elsewhere: bool
     problems: tuple[str, ...]
     # Names what the reader sees that may change: the page sends it back to ask for news.
     version: str
@@ -106,6 +108,9 @@ def _row(
         reminder=reminder,
         batch=batch,
         sendable=member.may_send and is_sendable(invoice, delivery),
+        sent_elsewhere=(
+            member.may_send and delivery is None and invoice.status == Invoice.Status.SENT
+        ),
         problems=problems,
         version=fingerprint(email, payment, reminder, batch, problems, notices),
     )

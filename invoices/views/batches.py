@@ -5,12 +5,12 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from invoices import bulk_sending, choosing, pages
-from invoices.access import MemberRequest, member_required, sender_only
+from invoices.access import MemberRequest, member_required, object_or_404, sender_only
 from invoices.methods import only
 from invoices.models import Batch
 from invoices.pages import batches as batch_pages
@@ -112,11 +112,7 @@ def _nothing_done(request: MemberRequest, why: str) -> HttpResponse:
 
 
 def _batch_or_404(request: MemberRequest, batch_id: int) -> Batch:
-    return get_object_or_404(
-        Batch.objects.select_related("requested_by"),
-        pk=batch_id,
-        organization=request.member.organization,
-    )
+    return object_or_404(request, Batch.objects.select_related("requested_by"), batch_id)
 
 
 def _shown(request: MemberRequest, batch_id: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
@@ -18,7 +19,7 @@ from invoices.forms.customers import CustomerForm
 from invoices.methods import only
 from invoices.models import Customer
 from invoices.pages.customers import customer_page, customer_rows
-from invoices.views.page import whole_page
+from invoices.views.page import way_back, whole_page
 
 
 @only("GET", "HEAD")
@@ -48,17 +49,23 @@ def customer_list(request: MemberRequest) -> HttpResponse:
 @sender_only
 def new_customer(request: MemberRequest) -> HttpResponse:
     form = CustomerForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            customer = customers.add(
-                request.member.organization, form.values, user_id=request.user.pk
-            )
-        except customers.AlreadyThere as there:
-            messages.warning(request, _("There is a customer of this name and address already."))
-            return redirect("edit_customer", there.customer.pk)
-        messages.success(request, _("%s is now one of your customers.") % customer)
-        return redirect("edit_customer", customer.pk)
-    return whole_page(request, "invoices/customer.html", form=form)
+    if request.method != "POST" or not form.is_valid():
+        return whole_page(request, "invoices/customer.html", form=form)
+    try:
+        customer = customers.add(
+            request.member.organization,
+            form.values,
+            user_id=request.user.pk,
+            shared=form.cleaned_data["shared"],
+        )
+    except customers.AlreadyThere as there:
+        messages.warning(request, _("There is a customer of this name and address already."))
+        return redirect("edit_customer", there.customer.pk)
+    except customers.SameAddress as found:
+        form.ask_about_the_address()
+        return whole_page(request, "invoices/customer.html", form=form, same=found.customer)
+    messages.success(request, _("%s is now one of your customers.") % customer)
+    return redirect("edit_customer", customer.pk)
 
 
 @only("GET", "HEAD", "POST")
@@ -70,7 +77,7 @@ def edit_customer(request: MemberRequest, customer_id: int) -> HttpResponse:
     shown = customer_page(customer, formats=pages.Formats.of(request.member.organization))
     form = CustomerForm(request.POST or None, instance=customer)
     if request.method == "POST" and form.is_valid() and _changed(request, customer, form):
-        return redirect("edit_customer", customer_id)
+        return redirect(way_back(request) or reverse("edit_customer", args=[customer_id]))
     return whole_page(request, "invoices/customer.html", form=form, customer=shown)
 
 

@@ -27,7 +27,12 @@ def new_invoice(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
     formats = pages.Formats.of(organization)
     if request.method != "POST":
-        entry = Entry.of_new(organization, formats.locale, today=formats.today)
+        entry = Entry.of_new(
+            organization,
+            formats.locale,
+            today=formats.today,
+            customer=request.GET.get("customer", "")[:20],
+        )
         return _form_page(request, entry)
     entry = Entry(organization, formats.locale, data=request.POST)
     if entry.step:
@@ -36,6 +41,8 @@ def new_invoice(request: MemberRequest) -> HttpResponse:
         return _form_page(request, entry)
     try:
         invoice = drafting.create(organization, entry.draft(), user_id=request.user.pk)
+    except drafting.SameAddress as refusal:
+        return _form_page(request, entry.sharing(), refusal=str(refusal))
     except drafting.CannotBeChanged as refusal:
         return _form_page(request, entry, refusal=str(refusal))
     messages.success(request, _("%s is saved as a draft.") % invoice.number)
@@ -104,7 +111,7 @@ def _cannot_be_edited(invoice: Invoice) -> str:
 
 def _save(request: MemberRequest, invoice: Invoice, entry: Entry) -> HttpResponse:
     try:
-        saved = _stored(request, invoice, entry)
+        saved, corrected = _stored(request, invoice, entry)
     except Invoice.DoesNotExist:
         raise Http404 from None
     except drafting.ChangedMeanwhile as refusal:
@@ -112,24 +119,29 @@ def _save(request: MemberRequest, invoice: Invoice, entry: Entry) -> HttpRespons
         entry = entry.over(drafting.version_of(invoice))
         overwrite = _("Nothing of yours is lost: save once more to put it in place of theirs.")
         return _form_page(request, entry, invoice=invoice, refusal=f"{refusal} {overwrite}")
+    except drafting.SameAddress as refusal:
+        return _form_page(request, entry.sharing(), invoice=invoice, refusal=str(refusal))
     except (drafting.CannotBeChanged, CannotBeSent, resending.MustBeConfirmed) as refusal:
         invoice = invoice_or_404(request, invoice.pk)
         return _form_page(request, entry, invoice=invoice, refusal=str(refusal))
-    if "retry" in request.POST:
-        messages.success(request, _("%s is corrected and is being sent again.") % saved.number)
+    if "retry" not in request.POST:
+        sentence = _("%s is saved.")
+    elif corrected:
+        sentence = _("%s is corrected and is being sent again.")
     else:
-        messages.success(request, _("%s is saved.") % saved.number)
+        sentence = _("%s is being sent again.")
+    messages.success(request, sentence % saved.number)
     return redirect("invoice_detail", saved.pk)
 
 
-def _stored(request: MemberRequest, invoice: Invoice, entry: Entry) -> Invoice:
+def _stored(request: MemberRequest, invoice: Invoice, entry: Entry) -> tuple[Invoice, bool]:
     parts: dict[str, Any] = {
         "organization": request.member.organization,
         "version": entry.version,
         "user_id": request.user.pk,
     }
     if "retry" not in request.POST:
-        return drafting.change(invoice.pk, entry.draft(), **parts)
+        return drafting.change(invoice.pk, entry.draft(), **parts), True
     return resending.correct_and_retry(
         invoice.pk,
         entry.draft(),

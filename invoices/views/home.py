@@ -2,10 +2,12 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 
 from invoices.access import ORGANIZATION_IN_SESSION, MemberRequest, member_required
 from invoices.methods import only
 from invoices.models import Member
+from invoices.views.page import local_path
 
 
 @only("GET", "HEAD")
@@ -27,4 +29,4 @@ def choose_organization(request: MemberRequest) -> HttpResponse:
         organization__closed_at__isnull=True,
     )
     request.session[ORGANIZATION_IN_SESSION] = member.organization_id
-    return redirect("invoice_list")
+    return redirect(local_path(request.POST.get("next", "")) or reverse("invoice_list"))

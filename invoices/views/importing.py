@@ -1,15 +1,17 @@
 """Importing a file: upload, look at what it would do, confirm."""
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
 from invoices import importing, pages, uploads
-from invoices.access import MemberRequest, member_required, sender_only
+from invoices.access import MemberRequest, member_required, object_or_404, sender_only
 from invoices.forms.importing import OptionsForm, UploadForm
+from invoices.listing import Filter
 from invoices.methods import only
 from invoices.models import Upload
 from invoices.pages.importing import import_page
@@ -46,11 +48,8 @@ def import_invoices(request: MemberRequest) -> HttpResponse:
 @sender_only
 def upload(request: MemberRequest, upload_id: int) -> HttpResponse:
     """Show what the import would do; take another way to read the file, or the confirmation."""
-    found = get_object_or_404(
-        Upload.objects.alive().select_related("organization"),
-        pk=upload_id,
-        organization=request.member.organization,
-    )
+    alive = Upload.objects.alive().select_related("organization")
+    found = object_or_404(request, alive, upload_id)
     if request.method == "POST":
         return _confirmed(request, found) if "confirmed" in request.POST else _said(request, found)
     if found.imported_at is not None:
@@ -104,7 +103,8 @@ def _finished(request: MemberRequest, done: Upload) -> HttpResponse:
         count,
     )
     messages.success(request, text % {"count": f"{count:,}", "name": done.name})
-    return see_other("invoice_list")
+    imported = Filter(imported=done.imported_at.isoformat() if done.imported_at else "")
+    return HttpResponseRedirect(f"{reverse('invoice_list')}?{imported.query_string()}", status=303)
 
 
 def _said(request: MemberRequest, found: Upload) -> HttpResponse:

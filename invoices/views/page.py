@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from invoices import pages
 from invoices.access import MemberRequest
@@ -30,6 +31,17 @@ def whole_page(request: MemberRequest, template: str, **context: object) -> Http
     )
     header = {"member": request.member, "memberships": list(memberships)}
     return render(request, template, header | context)
+
+
+def way_back(request: HttpRequest) -> str:
+    """Return the page of ours that the address names as `next`; empty for none."""
+    return local_path(request.GET.get("next", ""))
+
+
+def local_path(wanted: str) -> str:
+    """Return the path if it is one of ours; empty for what could lead to another site."""
+    local = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
+    return wanted if local else ""
 
 
 def see_other(to: str, *args: object) -> HttpResponse:

@@ -33,7 +33,7 @@ from invoices.views.page import whole_page
 def send_again(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
     """Ask why, then promise one more e-mail; the form's number makes a double click one."""
     invoice = invoice_or_404(request, invoice_id)
-    form = AgainForm(request.POST or None, initial={"number": resending.next_again(invoice)})
+    form = AgainForm(request.POST or None, number=resending.next_again(invoice))
     if request.method != "POST" or not form.is_valid():
         return _again_page(request, invoice, form)
     try:
@@ -49,7 +49,8 @@ def send_again(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
         place = {"Location": reverse("delivery", args=[delivery.pk])}
         answer = {"deliveryId": delivery.pk, "status": delivery.status}
         return JsonResponse(answer, status=202, headers=place)
-    messages.success(request, _("%s is being sent again.") % invoice.number)
+    again = _("%s is being sent again.") if form.cleaned_data["number"] else _("%s is being sent.")
+    messages.success(request, again % invoice.number)
     return redirect("invoice_detail", invoice.pk)
 
 
@@ -87,11 +88,16 @@ def _again_page(request: MemberRequest, invoice: Invoice, form: AgainForm) -> Ht
             "invalid",
             " ".join(str(each) for errors in form.errors.values() for each in errors),
         )
-    if not resending.may_be_sent_again(invoice, last_delivery(invoice)):
+    last = last_delivery(invoice)
+    if not resending.may_be_sent_again(invoice, last):
         return _refused(request, invoice, _("There is nothing to send again at the moment."))
-    recipients = recipients_of(invoice)
     return whole_page(
-        request, "invoices/send_again.html", invoice=invoice, form=form, recipients=recipients
+        request,
+        "invoices/send_again.html",
+        invoice=invoice,
+        form=form,
+        recipients=recipients_of(invoice),
+        first=last is None,
     )
 
 

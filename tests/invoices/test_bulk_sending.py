@@ -10,10 +10,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from deliveries import kinds, ledger
-from deliveries.models import Delivery, DeliveryEvent
-from invoices import bulk_sending, sending
+from deliveries.models import Delivery, DeliveryEvent, Mailbox
+from invoices import bulk_sending, forecasts, sending
 from invoices.bulk_sending import NothingChosen, TooMany
 from invoices.models import Batch, BatchItem, Customer, Invoice, Organization
+from invoices.problems import Kind
 from tests import factories
 
 ONCE = uuid.UUID("00000000-0000-4000-8000-000000000001")
@@ -73,7 +74,6 @@ def test_the_send_button_afterwards_returns_the_same_delivery(
         ({"amount_minor": None}, "problem", "The invoice has no amount: enter its lines."),
         ({"email": ""}, "problem", "Mama Put Kitchen has no e-mail address: enter one."),
         ({"email": "a@b, c@d"}, "problem", "“a@b, c@d” is not one address: correct it."),
-        ({"email": "nobody"}, "problem", "“nobody” does not look like an e-mail address"),
     ],
 )
 def test_what_cannot_be_sent_is_skipped_with_the_reason(
@@ -269,11 +269,14 @@ def test_what_is_foreseen_is_what_happens(organization: Organization, owner: Use
         factories.make_invoice(organization, status="paid"),
         factories.make_invoice(organization, email=""),
     ]
-    forecast = bulk_sending.foresee([invoice.pk for invoice in invoices], show=4)
-    assert (forecast.size, forecast.ready) == (5, 3)
-    assert forecast.skipped == {"paid": 1, "problem": 1}
+    forecast = forecasts.foresee([invoice.pk for invoice in invoices])
+    assert forecast.ready == 3
+    assert {why: group.count for why, group in forecast.skipped.items()} == {
+        BatchItem.Skipped.PAID: 1,
+        Kind.NO_ADDRESS: 1,
+    }
     assert forecast.totals == {"EUR": 1_000, "NGN": 9_000_000}
-    assert [invoice for invoice, _ in forecast.first] == invoices[:4]
+    assert forecast.first == invoices[:3]
     assert counts(send_many(invoices, owner)) == (3, 2, 0)
 
 
@@ -298,3 +301,43 @@ def test_ten_thousand_are_a_few_statements_for_each_chunk(
     kinds.get("invoice")
     with django_assert_max_num_queries(40):
         assert counts(send_many(invoices, owner)) == (300, 0, 0)
+
+
+@pytest.mark.parametrize("values", [{"customer_name": " "}, {"email": "nobody"}])
+def test_what_the_single_send_only_warns_of_is_sent(
+    organization: Organization, owner: User, values: dict[str, Any]
+) -> None:
+    batch = send_many(make_invoices(organization, 1, **values), owner)
+    assert counts(batch) == (1, 0, 0)
+
+
+def test_the_forecast_counts_each_reason_and_warning_with_ten_examples(
+    organization: Organization,
+) -> None:
+    chosen = [
+        *make_invoices(organization, 2),
+        *make_invoices(organization, 12, customer_name=""),
+        *make_invoices(organization, 11, amount_minor=None),
+        *make_invoices(organization, 1, status="paid"),
+    ]
+    forecast = forecasts.foresee([invoice.pk for invoice in chosen])
+    assert (forecast.ready, len(forecast.first)) == (14, 10)
+    assert forecast.totals == {"NGN": 14 * 4_500_000}
+    warned = {kind: (group.count, len(group.examples)) for kind, group in forecast.warned.items()}
+    assert warned == {Kind.NO_NAME: (12, 10)}
+    skipped = {why: (group.count, len(group.examples)) for why, group in forecast.skipped.items()}
+    assert skipped == {Kind.NO_AMOUNT: (11, 10), BatchItem.Skipped.PAID: (1, 1)}
+
+
+def test_the_forecast_warns_of_an_address_from_which_e_mails_came_back(
+    invoice: Invoice, organization: Organization
+) -> None:
+    Mailbox.objects.create(
+        organization=organization,
+        address="accounts@mamaput.example",
+        came_back_at=factories.NOW,
+        came_back_as="bounced",
+        came_back_reason="no such mailbox",
+    )
+    forecast = forecasts.foresee([invoice.pk])
+    assert (forecast.ready, [*forecast.warned]) == (1, [Kind.CAME_BACK])

@@ -444,3 +444,27 @@ def test_the_form_holds_no_inline_script_or_style(as_owner: Client, customer: Cu
     page = text(as_owner.get(NEW))
     assert " style=" not in page
     assert " onclick=" not in page
+
+
+def test_a_new_customer_that_is_there_already_is_taken(
+    as_owner: Client, organization: Organization
+) -> None:
+    known = Customer.objects.create(organization=organization, name="Sol", email="ana@sol.example")
+    form = typed(RICE, new_name="SOL ", new_email="Ana@sol.example", new_address="Elsewhere 1")
+    for _click in range(2):
+        assert as_owner.post(NEW, form).status_code == 302
+    assert Invoice.objects.get().customer == known
+    assert Customer.objects.count() == 1
+
+
+def test_another_name_with_a_known_address_is_asked_about_first(
+    as_owner: Client, organization: Organization
+) -> None:
+    Customer.objects.create(organization=organization, name="Sol", email="ana@sol.example")
+    form = typed(RICE, new_name="Luna", new_email="ana@sol.example")
+    asked = text(as_owner.post(NEW, form), 409)
+    assert "There is Sol with this address" in asked
+    assert not Invoice.objects.exists()
+    form["shared"] = shown(asked, "shared")
+    assert as_owner.post(NEW, form).status_code == 302
+    assert Invoice.objects.get().customer.name == "Luna"

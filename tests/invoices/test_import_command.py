@@ -49,6 +49,7 @@ def test_a_good_file_is_imported_with_exit_code_0(run: Import) -> None:
         "Total €1,250.00",
         "Total ₦1,250.00",
         "2 invoices (2 lines, 1 new customers) imported as drafts.",
+        "2 have no customer name, and will show none.",
     ]
     assert Invoice.objects.count() == 2
 

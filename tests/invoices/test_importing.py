@@ -9,6 +9,7 @@ from django.db import connection
 
 from invoices import importing, money
 from invoices.importing import SHOWN, checking
+from invoices.importing.columns import known_as
 from invoices.models import Customer, Invoice, InvoiceLine, Organization
 from tests import factories
 from tests.invoices.importing import LINES_HEADER, file_of, item, places, row, run, sentences, told
@@ -305,3 +306,75 @@ def test_a_number_taken_during_the_import_takes_all_of_it_back(
     assert "Somebody made one of these invoices just now" in sentences(report)
     assert Invoice.objects.count() == 1
     assert not Customer.objects.filter(email="ada@customer.example").exists()
+
+
+@pytest.mark.parametrize("address", ["ada", "ada@localhost", "a@b.example;c@d.example", "ä@b.co"])
+def test_an_address_that_cannot_work_is_a_problem_of_its_line(
+    organization: Organization, address: str
+) -> None:
+    report = run(file_of(row(), row("A-2", customer_email=address)), organization)
+    assert places(report.problems) == [(3, "customer_email")]
+    assert not Invoice.objects.exists()
+
+
+def test_what_is_unclear_is_told_together_with_all_other_problems(
+    organization: Organization,
+) -> None:
+    lines = (
+        row(issued_on="03/04/2026", due_on="05/06/2026", amount='"1,234"'),
+        row("A-2", amount="much", due_on="soon"),
+        row("A-3", customer_email="ada", issued_on="04/03/2026", due_on="03/04/2026", amount="5"),
+        row("A-1", amount="5"),
+    )
+    report = run(file_of(*lines), organization)
+    assert report.unclear
+    assert places(report.problems) == [
+        *((2, "issued_on"), (2, "amount"), (3, "due_on"), (3, "amount")),
+        *((4, "customer_email"), (5, "number")),
+    ]
+
+
+def test_lines_whose_prices_are_unclear_are_not_taken_for_repetitions(
+    organization: Organization,
+) -> None:
+    lines = (
+        item(unit_price='"1,234"', tax_rate="7"),
+        item(unit_price='"2,345"', tax_rate="7"),
+    )
+    report = run(file_of(*lines, header=LINES_HEADER), organization)
+    assert report.problem_count == 1
+    assert "Is this mark a decimal mark" in sentences(report)
+
+
+def test_invoices_without_a_customer_name_are_counted_and_imported(
+    organization: Organization,
+) -> None:
+    Customer.objects.create(organization=organization, name="Bo", email="bo@b.example")
+    Customer.objects.create(organization=organization, name=" ", email="cy@b.example")
+    lines = (
+        item("A-1", customer_name=""),
+        item("A-2", customer_name="", customer_email="Bo@b.example"),
+        item("A-3", customer_name="Cy", customer_email="cy@b.example"),
+        item("A-4", customer_email="di@b.example"),
+    )
+    report = run(file_of(*lines, header=LINES_HEADER), organization)
+    assert report.imported, told(report)
+    assert report.summary.unnamed == 2
+
+
+@pytest.mark.parametrize(
+    ("heading", "column"),
+    [
+        ("Bezeichnung", "description"),
+        ("Leistung", "description"),
+        ("Artikel", "description"),
+        ("Preis", "unit_price"),
+        ("MwSt. %", "tax_rate"),
+        ("Rechnungs-Nr.", "number"),
+        ("Rechnungsdatum", "issued_on"),
+        ("Fälligkeitsdatum", "due_on"),
+        ("E-Mail-Adresse", "customer_email"),
+    ],
+)
+def test_german_headings_are_known(heading: str, column: str) -> None:
+    assert known_as(heading) == column

@@ -270,3 +270,11 @@ def test_a_living_worker_takes_one_question_less(
     WorkerPresence.objects.create(name="w", host="h", pid=1, version="0", threads=5)
     with django_assert_num_queries(12):
         as_owner.get(LIST)
+
+
+def test_void_invoices_have_a_tab(as_owner: Client, organization: Organization) -> None:
+    factories.make_invoice(organization, number="INV-0007", status="void")
+    factories.make_invoice(organization, number="INV-0008")
+    page = as_owner.get("/invoices?tab=void").content.decode()
+    assert "INV-0007" in page
+    assert "INV-0008" not in page

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from deliveries.models import Delivery, DeliveryEvent
 from deliveries.outcomes import Dead, Outcome
-from invoices.models import Invoice
+from invoices.models import Invoice, Organization
 from tests import factories
 from tests.invoices.test_drafts import edited, shown, text
 from tests.ledger import steps
@@ -252,3 +253,83 @@ def test_outsiders_find_nothing(client: Client, outsider: User, invoice: Invoice
 def test_other_methods_are_refused(as_owner: Client, invoice: Invoice) -> None:
     for page in PAGES:
         assert as_owner.delete(f"/invoices/{invoice.pk}/{page}").status_code == 405
+
+
+# What is corrected, and where ---------------------------------------------------------------------
+
+
+def test_save_and_send_again_without_a_change_says_nothing_of_a_correction(
+    as_owner: Client, invoice: Invoice
+) -> None:
+    Invoice.objects.update(notes="Two lines,\nas they were imported.")
+    dead = brought_to(invoice, REFUSED)
+    form = edited(as_owner, invoice, retry="1", notes="Two lines,\r\nas they were imported.")
+    page = text(as_owner.post(f"/invoices/{invoice.pk}/edit", form, follow=True))
+    assert "INV-0001 is being sent again." in page
+    assert "corrected" not in page
+    told = dead.events.values_list("type", "sentence")
+    assert "replayed" in {type_ for type_, _ in told}
+    assert not [sentence for _, sentence in told if "correct" in sentence]
+
+
+@pytest.mark.parametrize("page", ["", "/retry", "/edit"])
+def test_what_is_wrong_with_the_customer_is_put_right_there(
+    as_owner: Client, organization: Organization, page: str
+) -> None:
+    invoice = factories.make_invoice(organization, email="nobody")
+    brought_to(invoice, REFUSED)
+    address = f"/invoices/{invoice.pk}{page}"
+    customer = f"/customers/{invoice.customer_id}?next={address}"
+    shown_page = text(as_owner.get(address))
+    assert f'class="button first" href="{customer}">Correct the customer' in shown_page
+    form = {
+        "name": "Mama Put Kitchen",
+        "email": "accounts@mamaput.example",
+        "address": invoice.customer.address,
+        "seen": shown(text(as_owner.get(customer)), "seen"),
+    }
+    saved = as_owner.post(customer, form)
+    assert (saved.status_code, saved.headers["Location"]) == (302, address)
+    assert "Correct the customer" not in text(as_owner.get(address))
+    panel = text(as_owner.get(f"/invoices/{invoice.pk}"))
+    assert ">Retry</a>" in panel
+    assert "Retry as it is" not in panel
+
+
+def test_what_was_not_corrected_goes_as_it_is(as_owner: Client, invoice: Invoice) -> None:
+    brought_to(invoice, REFUSED)
+    page = text(as_owner.get(f"/invoices/{invoice.pk}"))
+    assert "Retry as it is" in page
+    assert "Correct the customer" not in page
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["https://evil.example/", "//evil.example", "/\\evil.example", "x", "///e.example"]
+)
+def test_saving_a_customer_leads_to_no_other_site(
+    as_owner: Client, invoice: Invoice, elsewhere: str
+) -> None:
+    page = f"/customers/{invoice.customer_id}"
+    form = {
+        "name": "Mama",
+        "email": "a@mamaput.example",
+        "seen": shown(text(as_owner.get(page)), "seen"),
+    }
+    saved = as_owner.post(f"{page}?{urlencode({'next': elsewhere})}", form)
+    assert (saved.status_code, saved.headers["Location"]) == (302, page)
+
+
+def test_what_was_sent_by_other_means_is_sent_from_here_for_the_first_time(
+    as_owner: Client, invoice: Invoice
+) -> None:
+    Invoice.objects.filter(pk=invoice.pk).update(status="sent")
+    address = f"/invoices/{invoice.pk}/send-again"
+    assert f'href="{address}">Send<' in text(as_owner.get("/invoices?tab=sent"))
+    panel = text(as_owner.get(f"/invoices/{invoice.pk}"))
+    assert f'href="{address}">Send<' in panel
+    assert "No e-mail of this invoice went out from here." in panel
+    page = text(as_owner.get(address))
+    assert "No e-mail of it went out from here so far." in page
+    assert "one more" not in page
+    sent = text(as_owner.post(address, again(invoice, number="0"), follow=True))
+    assert "INV-0001 is being sent." in sent

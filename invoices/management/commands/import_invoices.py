@@ -87,7 +87,7 @@ class Command(BaseCommand):
         if layout is None:
             return
         read = f"Read as {layout.encoding_name}, delimiter {report.delimiter_name}"
-        if conventions:
+        if conventions and not conventions.undecided:
             read += f", decimal mark “{conventions.decimal}”"
             read += f", dates {conventions.dates}" if conventions.dates else ""
         self.stdout.write(f"{read}.")
@@ -103,6 +103,8 @@ class Command(BaseCommand):
             f"{summary.invoices:,} invoices ({summary.lines:,} lines, "
             f"{summary.new_customers:,} new customers) {verb}."
         )
+        if summary.unnamed:
+            self.stdout.write(f"{summary.unnamed:,} have no customer name, and will show none.")
         if report.existing_skipped:
             self.stdout.write(f"{report.existing_skipped:,} existed already and were left out.")
 

@@ -157,3 +157,31 @@
     if (doing()) { event.preventDefault(); }
   });
 })();
+
+// The invoice form: ask before what was typed is lost by leaving.
+(function () {
+  "use strict";
+
+  const form = document.querySelector("form.entry");
+  if (!form) { return; }
+  let typed = false;
+  form.addEventListener("input", function () { typed = true; });
+  form.addEventListener("submit", function () { typed = false; });
+  window.addEventListener("beforeunload", function (event) {
+    if (typed) { event.preventDefault(); }
+  });
+})();
+
+// The list: a click anywhere in a row opens its invoice, but not the end of marking text.
+(function () {
+  "use strict";
+
+  document.addEventListener("click", function (event) {
+    const row = event.target.closest("table.listed tbody tr");
+    const link = row && row.querySelector("th.number a");
+    if (!link || event.defaultPrevented || String(window.getSelection())) { return; }
+    if (event.target.closest("a, button, input, label, summary, form")) { return; }
+    if (event.ctrlKey || event.metaKey) { window.open(link.href, "_blank", "noopener"); }
+    else { link.click(); }
+  });
+})();
