@@ -8,11 +8,14 @@ import json
 import logging
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 from deliveries import correlation
 
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request", "server_time"}
 _INVITATION = re.compile(r"(/invitations/)[^\s/?#\"']+")
+# Every quantifier is bounded: what is logged may be long, and hostile.
+_ADDRESS = re.compile(r"[^\s\"'(),:;<>/@\[\]]{1,64}(?:@|%40)[^\s\"'(),:;<>/@?#\[\]]{1,255}")
 
 
 class CorrelationFilter(logging.Filter):
@@ -26,9 +29,10 @@ class CorrelationFilter(logging.Filter):
 
 
 class SecretsFilter(logging.Filter):
-    """Strike out what opens something to whoever reads the log: an invitation's token.
+    """Strike out what no log should tell: invitations' tokens, and people's e-mail addresses.
 
-    Django logs the address of each request that fails, and its development server all of them.
+    Our own lines hold neither. But Django logs the path of each request that fails, libraries quote
+    what they choke on, and PostgreSQL puts the row into the error.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -39,12 +43,19 @@ class SecretsFilter(logging.Filter):
 
 
 def _without_secrets(value: object) -> object:
-    return _INVITATION.sub(r"\1…", value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return _ADDRESS.sub("…@…", _INVITATION.sub(r"\1…", value))
+
+
+def _told(exc_info: Any, formatter: logging.Formatter) -> str:
+    """Return the traceback, which quotes values as errors do."""
+    return str(_without_secrets(formatter.formatException(exc_info)))
 
 
 def _own_fields(record: logging.LogRecord) -> dict[str, object]:
     return {
-        name: value
+        name: _without_secrets(value)
         for name, value in vars(record).items()
         if name not in _STANDARD and value not in (None, "")
     }
@@ -60,7 +71,7 @@ class JsonFormatter(logging.Formatter):
             **_own_fields(record),
         }
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
+            line["traceback"] = _told(record.exc_info, self)
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
@@ -74,5 +85,5 @@ class ConsoleFormatter(logging.Formatter):
         )
         line = f"{clock} {record.levelname:<7} {record.getMessage()}  {pairs}".rstrip()
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            line += "\n" + _told(record.exc_info, self)
         return line

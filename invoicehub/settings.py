@@ -41,19 +41,26 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
 ]
 
 MIDDLEWARE = [
     "invoicehub.correlation.CorrelationMiddleware",
+    "invoicehub.security_headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "invoicehub.null_characters.RefuseNullCharacters",
+    "invoicehub.body_limit.RefuseLargeBodies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "invoices.tokens.BearerTokenMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "invoices.tokens.TokenUserMiddleware",
+    "invoicehub.second_step.middleware.SecondStep",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -166,6 +173,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# Staff may set up a second step for themselves; with this, the admin demands it of them.
+REQUIRE_STAFF_TOTP = read.flag("REQUIRE_STAFF_TOTP", default=False)
+OTP_TOTP_ISSUER = "InvoiceHub"
+# Else whoever may look at people's devices in the admin could read their keys.
+OTP_ADMIN_HIDE_SENSITIVE_DATA = True
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -186,16 +198,37 @@ WHITENOISE_AUTOREFRESH = DEBUG
 # Production safety ----------------------------------------------------------------------------
 
 CSRF_TRUSTED_ORIGINS = read.words("CSRF_TRUSTED_ORIGINS")
-if not DEBUG:
+# How many proxies stand in front, each of which sets X-Forwarded-Proto and appends to
+# X-Forwarded-For. Without one, whoever asks could write these headers himself.
+TRUSTED_PROXIES = read.whole_number("TRUSTED_PROXIES", default=0 if DEBUG else 1, minimum=0)
+if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# An import's file is the largest thing anybody sends; forms are far smaller.
+MAX_REQUEST_BYTES = read.whole_number("MAX_REQUEST_BYTES", default=25 * 1024 * 1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000
+DATA_UPLOAD_MAX_NUMBER_FILES = 5
+
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SESSION_COOKIE_AGE = read.whole_number("SESSION_COOKIE_AGE", default=14 * 86400)
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+KNOWN_BROWSER_COOKIE_NAME = "knownbrowser"
+if not DEBUG:
     SECURE_SSL_REDIRECT = read.flag("SECURE_SSL_REDIRECT", default=True)
     # Probes come over plain HTTP from inside the network.
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
     SECURE_HSTS_SECONDS = read.whole_number("SECURE_HSTS_SECONDS", default=31_536_000, minimum=0)
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
-    SESSION_COOKIE_SECURE = True
-    CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = read.flag("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=True)
+    SECURE_HSTS_PRELOAD = read.flag("SECURE_HSTS_PRELOAD", default=True)
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    # The prefix has browsers refuse such a cookie from a neighbouring host, or without TLS.
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
+    KNOWN_BROWSER_COOKIE_NAME = "__Host-knownbrowser"
 
 # Logs -----------------------------------------------------------------------------------------
 

@@ -6,12 +6,16 @@ from django.urls import include, path
 
 from invoicehub import health
 from invoicehub.signing_in import LogInView
+from invoicehub.throttling import throttled
 
 urlpatterns = [
     path("", include("invoices.urls")),
     path("", include("deliveries.urls")),
-    path("login", LogInView.as_view(), name="login"),
+    path("login", throttled(LogInView.as_view()), name="login"),
     path("logout", LogoutView.as_view(), name="logout"),
+    path("", include("invoicehub.second_step.urls")),
+    # Before the admin's own addresses, and by its name: its login form takes passwords too.
+    path("admin/login/", throttled(admin.site.login), name="admin_login"),
     path("admin/", admin.site.urls),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

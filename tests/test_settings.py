@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -15,10 +16,10 @@ PRODUCTION = {
 }
 
 
-def check(**environment: str) -> subprocess.CompletedProcess[str]:
+def check(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if name not in PRODUCTION}
     return subprocess.run(
-        [sys.executable, "manage.py", "check"],
+        [sys.executable, "manage.py", "check", *options],
         cwd=settings.BASE_DIR,
         env=clean | environment,
         capture_output=True,
@@ -55,3 +56,29 @@ def test_nonsense_is_refused_with_a_sentence(changes: dict[str, str], said: str)
     ended = check(**PRODUCTION | changes)
     assert ended.returncode == 1
     assert said in ended.stderr
+
+
+DEPLOYED = PRODUCTION | {
+    "SECRET_KEY": "fV3-kq9X_0pLw7ZsT5cNa8RbYh2uJd6EgMx1oQiCtWvKzUySlPnHrBjAeGfD4m",
+    "EMAIL_PROVIDER": "resend",
+    "EMAIL_PROVIDER_API_KEY": "re_123",
+    "EMAIL_PROVIDER_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "EMAIL_FROM": "invoices@company.com",
+}
+
+
+def test_a_full_production_configuration_has_nothing_to_complain_of() -> None:
+    ended = check("--deploy", "--fail-level", "WARNING", **DEPLOYED)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_secrets_may_come_from_files(tmp_path: Path) -> None:
+    secrets = ("SECRET_KEY", "DATABASE_URL", "EMAIL_PROVIDER_API_KEY")
+    environment = {name: value for name, value in DEPLOYED.items() if name not in secrets}
+    for name in (*secrets, "EMAIL_PROVIDER_WEBHOOK_SECRET"):
+        file = tmp_path / name.lower()
+        file.write_text(f"{DEPLOYED[name]}\n")
+        environment[f"{name}_FILE"] = str(file)
+    del environment["EMAIL_PROVIDER_WEBHOOK_SECRET"]
+    ended = check("--deploy", "--fail-level", "WARNING", **environment)
+    assert (ended.returncode, ended.stderr) == (0, "")

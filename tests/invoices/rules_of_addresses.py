@@ -64,6 +64,12 @@ RULES: dict[str, Rule] = {
     "home": Rule(look=ANYONE),
     "login": Rule(look=ANYONE, change=ANYONE),
     "logout": Rule(change=ANYONE),
+    "admin_login": Rule(look=ANYONE, change=ANYONE),
+    # Staff alone, in an organization or not: tests/security.
+    "second_step": Rule(look=ANYONE, change=ANYONE),
+    "second_step_setup": Rule(look=ANYONE, change=ANYONE),
+    "renew_backup_codes": Rule(change=ANYONE),
+    "turn_off_second_step": Rule(change=ANYONE),
     "healthz": Rule(look=ANYONE),
     "readyz": Rule(look=ANYONE),
     "open_invitation": Rule(look=ANYONE, of_everybody=True),

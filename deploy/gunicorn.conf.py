@@ -1,0 +1,39 @@
+"""Settings of the web server: `gunicorn --config deploy/gunicorn.conf.py invoicehub.wsgi`.
+
+Each can be changed by GUNICORN_CMD_ARGS, such as "--workers 8"; see docs/deployment.md.
+"""
+
+import os
+
+bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
+
+# Pages wait for PostgreSQL more than for a core; each thread has a connection of its own.
+workers = int(os.environ.get("WEB_WORKERS", "") or max(2, min(8, 2 * (os.cpu_count() or 1))))
+threads = int(os.environ.get("WEB_THREADS", "") or 4)
+worker_class = "gthread"
+# Import once, and share the memory. Nothing connects to the database before the fork.
+preload_app = True
+
+# The longest request is an import; a proxy in front keeps slow browsers away from the threads.
+timeout = 60
+graceful_timeout = 30
+keepalive = 75
+
+# A process that has served so many gives its memory back; not all of them at once.
+max_requests = 10_000
+max_requests_jitter = 1_000
+
+# Headers of ours are far smaller. Bodies are capped by MAX_REQUEST_BYTES.
+limit_request_line = 4094
+limit_request_fields = 60
+limit_request_field_size = 8190
+
+# A heartbeat on a disk that stalls would look like a worker that hangs.
+worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108
+
+# Django believes X-Forwarded-Proto by TRUSTED_PROXIES; gunicorn itself need believe nobody.
+forwarded_allow_ips = ""
+# An access log would hold addresses and invitations' tokens; the proxy has one, where wanted.
+accesslog = None
+errorlog = "-"
+loglevel = "warning"

@@ -1,0 +1,26 @@
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+
+class CodeForm(forms.Form):
+    code = forms.CharField(
+        label=_("Code"),
+        max_length=32,
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "one-time-code",
+                "autocapitalize": "none",
+                "spellcheck": "false",
+                "autofocus": True,
+            }
+        ),
+    )
+
+    def refuse(self) -> None:
+        self.add_error(
+            "code",
+            _(
+                "This code is wrong, or was used before. After several wrong ones, wait a little: "
+                "codes are not taken for a while."
+            ),
+        )
