@@ -15,6 +15,10 @@ class WrongState(DeliveryError):
     """The delivery is not in a state from which this is possible; nothing was written."""
 
 
+class LedgerBroken(DeliveryError):
+    """The tables contradict each other; nothing was written. See `manage.py check_ledger`."""
+
+
 class ConfirmationNeeded(DeliveryError):
     """The provider may have accepted the message and its key has expired: a person must decide."""
 

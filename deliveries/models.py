@@ -1,4 +1,10 @@
-"""The ledger's tables. Only `deliveries.ledger` writes them; everything else reads."""
+"""The ledger's tables. Only `deliveries.ledger` writes them; everything else reads.
+
+Deliveries that are long over, and their timelines, are moved to `deliveries_archiveddelivery` and
+`deliveries_archivedevent` (`ledger.archive`). These are PostgreSQL children of the tables of
+`Delivery` and `DeliveryEvent`, so these models read both: an archived delivery is a delivery. SQL
+that is only about live rows says ONLY. A foreign key constraint cannot point at both.
+"""
 
 from __future__ import annotations
 
@@ -322,6 +328,7 @@ class DeliveryEvent(models.Model):
         REPLAYED = "replayed", "Replayed"
         CANCELLED = "cancelled", "Cancelled"
         CORRECTED = "corrected", "Corrected"
+        NOTED = "noted", "Noted"
         # What the provider reported after sending.
         DELAYED = "delayed", "Delayed"
         DELIVERED = "delivered", "Delivered"
@@ -390,6 +397,8 @@ class ProviderEvent(models.Model):
         null=True,
         blank=True,
         db_index=False,
+        # It may be archived, where no constraint of the live table reaches.
+        db_constraint=False,
         related_name="provider_events",
     )
     state = models.CharField(max_length=20, choices=State, default=State.WAITING)
@@ -473,10 +482,18 @@ class Mailbox(models.Model):
 
 
 class Message(models.Model):
-    """The message exactly as handed over under one idempotency key; never changed once stored."""
+    """The message exactly as handed over under one idempotency key; never changed once stored.
+
+    After `MESSAGE_RETENTION_DAYS` its text, HTML and attachments are dropped, and nothing else.
+    """
 
     delivery = models.ForeignKey(
-        Delivery, on_delete=models.PROTECT, db_index=False, related_name="messages"
+        Delivery,
+        on_delete=models.PROTECT,
+        db_index=False,
+        # It may be archived, where no constraint of the live table reaches.
+        db_constraint=False,
+        related_name="messages",
     )
     idempotency_key = models.CharField(max_length=64)
     from_address = models.TextField()
@@ -493,6 +510,11 @@ class Message(models.Model):
         help_text='List of {"filename", "content_type", "content"}, content in base64.',
     )
     created_at = models.DateTimeField(db_default=Now())
+    content_dropped_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Since when its text, HTML and attachments are gone: see the retention.",
+    )
 
     class Meta:
         constraints = [
@@ -505,6 +527,10 @@ class Message(models.Model):
             models.Index("delivery", "id", name="message_by_delivery"),
             # Support's search: by the address it went to, which may have been corrected since.
             GinIndex(fields=["to"], name="message_by_recipient"),
+            # ledger.drop_contents: those whose content is still there, oldest first.
+            models.Index(
+                "id", name="message_with_content", condition=Q(content_dropped_at__isnull=True)
+            ),
         ]
 
     def __str__(self) -> str:

@@ -116,15 +116,15 @@ def lanes(*, now: datetime | None = None) -> tuple[LaneNow, ...]:
         SELECT name, "limit", {RATE} AS rate_per_second, paused_until, paused_reason,
             coalesce(paused_until > {sql.NOW}, false) AS paused,
             failures_in_a_row >= %(outage)s AS probing, {sql.NOW} AS now,
-            (SELECT count(*) FROM deliveries_delivery
+            (SELECT count(*) FROM ONLY deliveries_delivery
              WHERE status = 'running' AND lane = name AND locked_until > {sql.NOW}) AS running,
             (SELECT count(*) FROM (
-                SELECT 1 FROM deliveries_delivery WHERE status = 'queued' AND lane = name
+                SELECT 1 FROM ONLY deliveries_delivery WHERE status = 'queued' AND lane = name
                 ORDER BY fair_tag, id LIMIT %(most)s + 1) AS first) AS queued,
             (SELECT count(*) FROM (
-                SELECT 1 FROM deliveries_delivery WHERE status = 'retrying' AND lane = name
+                SELECT 1 FROM ONLY deliveries_delivery WHERE status = 'retrying' AND lane = name
                 ORDER BY next_attempt_at LIMIT %(most)s + 1) AS first) AS retrying,
-            (SELECT {sql.NOW} - created_at FROM deliveries_delivery
+            (SELECT {sql.NOW} - created_at FROM ONLY deliveries_delivery
              WHERE status IN ('queued', 'retrying') AND lane = name
              ORDER BY created_at LIMIT 1) AS oldest_waiting
         FROM deliveries_lane ORDER BY name
@@ -157,7 +157,7 @@ def dead() -> tuple[DeadOf, ...]:
     found = sql.rows(
         """
         SELECT dead_reason, count(*) AS rows FROM (
-            SELECT dead_reason FROM deliveries_delivery WHERE status = 'dead'
+            SELECT dead_reason FROM ONLY deliveries_delivery WHERE status = 'dead'
             ORDER BY finished_at DESC LIMIT %(most)s + 1
         ) newest GROUP BY dead_reason
         """,
@@ -200,7 +200,7 @@ def day(*, now: datetime | None = None) -> tuple[Hour, ...]:
             SELECT date_trunc('hour', at, 'UTC') AS hour,
                 count(*) FILTER (WHERE type = 'sent') AS sent,
                 count(*) FILTER (WHERE type = 'died') AS dead
-            FROM deliveries_deliveryevent
+            FROM ONLY deliveries_deliveryevent
             WHERE at >= {began} AND at <= {sql.NOW} AND type IN ('sent', 'died')
             GROUP BY 1
         ) counted ON hour = {began} + n * interval '1 hour'

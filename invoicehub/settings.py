@@ -157,6 +157,8 @@ DELIVERY_KEY_LIFETIME_SECONDS = read.seconds_or_zero(
     "DELIVERY_KEY_LIFETIME_SECONDS", default=0 if EMAIL_PROVIDER == "smtp" else 86400
 )
 DELIVERY_POLL_SECONDS = read.seconds("DELIVERY_POLL_SECONDS", default=1)
+# How long `archive_deliveries` leaves the text and PDF of an e-mail that was sent.
+MESSAGE_RETENTION_DAYS = read.whole_number("MESSAGE_RETENTION_DAYS", default=365)
 
 # People and pages -----------------------------------------------------------------------------
 

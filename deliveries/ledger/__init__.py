@@ -5,8 +5,16 @@ transition is one UPDATE filtered by the state and the lease token it expects.
 Lock order: lane, then deliveries by id, then invoices.
 """
 
+from deliveries.ledger.archiving import (
+    Archived,
+    archive,
+    count_archivable,
+    count_droppable,
+    drop_contents,
+)
 from deliveries.ledger.batches import Batch
 from deliveries.ledger.cancelling import cancel, cancel_many
+from deliveries.ledger.checking import Contradiction, Sum, check, contradictions, sum_up
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
 from deliveries.ledger.correcting import note_correction
 from deliveries.ledger.following_up import follow_up_reports, report
@@ -14,6 +22,7 @@ from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready
 from deliveries.ledger.lanes import configure, heed_rate, lock_lane, pause, record_results, resume
+from deliveries.ledger.reconciling import Reconciled, SentLog, reconcile
 from deliveries.ledger.replaying import Case, Prospect, prospects, replay, replay_many
 from deliveries.ledger.requesting import Requested, request
 from deliveries.ledger.requesting_many import Wanted, request_many
@@ -25,19 +34,30 @@ from deliveries.ledger.waking import CHANNEL
 
 __all__ = [
     "CHANNEL",
+    "Archived",
     "Batch",
     "Case",
     "Claim",
+    "Contradiction",
     "LeaseTooShort",
     "Prospect",
+    "Reconciled",
     "Requested",
+    "SentLog",
+    "Sum",
     "Wanted",
+    "archive",
     "begin_hand_over",
     "cancel",
     "cancel_many",
+    "check",
     "claim",
     "configure",
+    "contradictions",
+    "count_archivable",
+    "count_droppable",
     "database_now",
+    "drop_contents",
     "extend",
     "follow_up",
     "follow_up_reports",
@@ -48,6 +68,7 @@ __all__ = [
     "pause",
     "prospects",
     "ready",
+    "reconcile",
     "record_results",
     "release",
     "replay",
@@ -59,6 +80,7 @@ __all__ = [
     "settle",
     "settle_batch",
     "singled_out",
+    "sum_up",
     "vouch",
     "wake_due",
 ]

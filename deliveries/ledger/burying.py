@@ -18,12 +18,12 @@ def bury_crashed(lane: str, *, max_claims: int, worker: str, now: datetime | Non
     buried = sql.rows(
         f"""
         WITH crashed AS MATERIALIZED (
-            SELECT id, locked_by AS lost_by FROM deliveries_delivery
+            SELECT id, locked_by AS lost_by FROM ONLY deliveries_delivery
             WHERE status = 'running' AND lane = %(lane)s AND kind = ANY(%(kinds)s)
               AND locked_until <= {sql.NOW} AND claims >= %(max_claims)s
             ORDER BY id LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED
         )
-        UPDATE deliveries_delivery d
+        UPDATE ONLY deliveries_delivery d
         SET status = 'dead', dead_reason = 'crashed', finished_at = {sql.NOW},
             last_error = 'crashed ' || d.claims || ' workers',
             locked_by = NULL, locked_until = NULL

@@ -103,7 +103,7 @@ _FOUND = """
 """
 
 _CANCEL = f"""
-    UPDATE deliveries_delivery
+    UPDATE ONLY deliveries_delivery
     SET status = 'cancelled', finished_at = {sql.NOW}, next_attempt_at = NULL, dead_reason = '',
         last_error = %(why)s
             || CASE WHEN handed_over_at IS NOT NULL THEN %(or_else)s ELSE '' END

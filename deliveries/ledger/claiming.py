@@ -94,12 +94,12 @@ def extend(claims: Sequence[Claim], *, lease: timedelta, now: datetime | None = 
     held = sql.rows(
         f"""
         WITH mine AS (
-            SELECT d.id FROM deliveries_delivery d
+            SELECT d.id FROM ONLY deliveries_delivery d
             JOIN unnest(%(ids)s::bigint[], %(tokens)s::bigint[]) AS claim(id, token)
               ON d.id = claim.id AND d.lease_token = claim.token
             WHERE d.status = 'running' ORDER BY d.id FOR NO KEY UPDATE OF d
         )
-        UPDATE deliveries_delivery d SET locked_until = {sql.NOW} + %(lease)s
+        UPDATE ONLY deliveries_delivery d SET locked_until = {sql.NOW} + %(lease)s
         FROM mine WHERE d.id = mine.id RETURNING d.id
         """,
         {
@@ -117,11 +117,11 @@ def wake_due(lane: str, *, limit: int = 1000, now: datetime | None = None) -> in
     return sql.run(
         f"""
         WITH due AS (
-            SELECT id FROM deliveries_delivery
+            SELECT id FROM ONLY deliveries_delivery
             WHERE status = 'retrying' AND lane = %(lane)s AND next_attempt_at <= {sql.NOW}
             ORDER BY next_attempt_at, id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED
         )
-        UPDATE deliveries_delivery d SET status = 'queued', next_attempt_at = NULL
+        UPDATE ONLY deliveries_delivery d SET status = 'queued', next_attempt_at = NULL
         FROM due WHERE d.id = due.id
         """,
         {"lane": lane, "limit": limit, "now": now},
@@ -129,7 +129,7 @@ def wake_due(lane: str, *, limit: int = 1000, now: datetime | None = None) -> in
 
 
 _TAKE = f"""
-    UPDATE deliveries_delivery d
+    UPDATE ONLY deliveries_delivery d
     SET status = 'running', claims = d.claims + 1, lease_token = d.lease_token + 1,
         locked_by = %(worker)s, locked_until = {sql.NOW} + %(lease)s
     FROM taken WHERE d.id = taken.id
@@ -144,7 +144,7 @@ _CLAIM_EXPIRED = f"""
     WITH taken AS MATERIALIZED (
         SELECT id, locked_by AS lost_by,
                round(extract(epoch FROM {sql.NOW} - locked_until), 3)::float8 AS expired_for
-        FROM deliveries_delivery
+        FROM ONLY deliveries_delivery
         WHERE status = 'running' AND lane = %(lane)s AND kind = ANY(%(kinds)s)
           AND locked_until <= {sql.NOW}
         ORDER BY id LIMIT %(room)s FOR NO KEY UPDATE SKIP LOCKED
@@ -156,7 +156,7 @@ _CLAIM_EXPIRED = f"""
 _CLAIM_READY = f"""
     WITH taken AS MATERIALIZED (
         SELECT id, NULL::text AS lost_by, NULL::float8 AS expired_for
-        FROM deliveries_delivery
+        FROM ONLY deliveries_delivery
         WHERE status = 'queued' AND lane = %(lane)s AND kind = ANY(%(kinds)s)
         ORDER BY fair_tag, id LIMIT %(room)s FOR NO KEY UPDATE SKIP LOCKED
     ) {_TAKE}

@@ -60,7 +60,7 @@ def follow_up_reports(*, limit: int = 200, now: datetime | None = None) -> int:
             sql.rows(
                 f"""
                 SELECT {_COLUMNS} FROM deliveries_providerevent event
-                JOIN deliveries_delivery d ON d.status = 'sent'
+                JOIN ONLY deliveries_delivery d ON d.status = 'sent'
                     AND d.provider_message_id = event.provider_message_id
                     AND d.provider_message_id <> ''
                 WHERE event.state = 'waiting' AND event.received_at > {sql.NOW} - %(since)s
@@ -127,7 +127,7 @@ def _waiting(message_ids: Sequence[str]) -> list[sql.Row]:
     return sql.rows(
         f"""
         SELECT {_COLUMNS} FROM deliveries_providerevent event
-        JOIN deliveries_delivery d ON d.provider_message_id = event.provider_message_id
+        JOIN ONLY deliveries_delivery d ON d.provider_message_id = event.provider_message_id
         WHERE event.provider_message_id = ANY(%(ids)s) AND event.state = 'waiting'
             AND d.status = 'sent' AND d.provider_message_id <> ''
         ORDER BY event.id
@@ -211,18 +211,16 @@ def _move(event: sql.Row) -> bool:
              < ({RANK.format("%(outcome)s")}, %(at)s::timestamptz, %(why)s::text)
         )
     """
-    return bool(
-        sql.run(
-            statement,
-            {
-                "id": event.delivery_id,
-                "outcome": event.outcome,
-                "at": event.happened_at,
-                "why": event.reason,
-                "loudness": list(LOUDNESS),
-            },
-        )
-    )
+    parameters = {
+        "id": event.delivery_id,
+        "outcome": event.outcome,
+        "at": event.happened_at,
+        "why": event.reason,
+        "loudness": list(LOUDNESS),
+    }
+    # A row that was archived while we waited for it is gone from this statement's sight, but not
+    # from the next one's.
+    return bool(sql.run(statement, parameters) or sql.run(statement, parameters))
 
 
 def _tell(events: Sequence[sql.Row], now: datetime | None) -> None:
@@ -239,7 +237,7 @@ def _tell(events: Sequence[sql.Row], now: datetime | None) -> None:
             told.add(step)
             new.append(event)
     correlation_id = correlation.current_id()
-    timeline.record([_step(event, correlation_id) for event in new], now=now)
+    timeline.record_anywhere([_step(event, correlation_id) for event in new], now=now)
     for event in new:
         logger.info(
             "provider event applied",

@@ -33,7 +33,7 @@ def begin_hand_over(
             f"""
             SELECT locked_until < {sql.NOW} + %(needs)s AS too_short,
                    handed_over_at + %(key_lifetime)s <= {sql.NOW} + %(needs)s AS key_expired
-            FROM deliveries_delivery
+            FROM ONLY deliveries_delivery
             WHERE id = %(id)s AND lease_token = %(token)s AND status = 'running'
             FOR NO KEY UPDATE
             """,
@@ -56,7 +56,7 @@ def begin_hand_over(
             message.save(force_insert=True)
         sql.run(
             f"""
-            UPDATE deliveries_delivery SET handed_over_at = coalesce(handed_over_at, {sql.NOW})
+            UPDATE ONLY deliveries_delivery SET handed_over_at = coalesce(handed_over_at, {sql.NOW})
             WHERE id = %(id)s AND lease_token = %(token)s AND status = 'running'
             """,
             _parameters(claim, now),

@@ -10,7 +10,7 @@ def lag(lane: str, *, now: datetime | None = None) -> timedelta | None:
     """Return the age of the oldest delivery that waits, queued or retrying; None if none does."""
     row = sql.one(
         f"""
-        SELECT {sql.NOW} - min(created_at) AS age FROM deliveries_delivery
+        SELECT {sql.NOW} - min(created_at) AS age FROM ONLY deliveries_delivery
         WHERE status IN ('queued', 'retrying') AND lane = %(lane)s
         """,
         {"lane": lane, "now": now},
@@ -29,7 +29,7 @@ def ready(lane: str) -> bool:
         SELECT 1 AS found FROM deliveries_lane
         WHERE name = %(lane)s AND (paused_until IS NULL OR paused_until <= {sql.NOW})
           AND (
-            SELECT id FROM deliveries_delivery
+            SELECT id FROM ONLY deliveries_delivery
             WHERE status = 'queued' AND lane = %(lane)s AND kind = ANY(%(kinds)s)
             ORDER BY fair_tag, id LIMIT 1
           ) IS NOT NULL

@@ -235,7 +235,7 @@ def lock(lane: str, *, now: datetime | None = None) -> LaneState:
         return LaneState(name=lane, room=0, probing=False, paused=False)
     running = sql.one(
         f"""
-        SELECT count(*) AS rows FROM deliveries_delivery
+        SELECT count(*) AS rows FROM ONLY deliveries_delivery
         WHERE status = 'running' AND lane = %(lane)s AND locked_until > {sql.NOW}
         """,
         {"lane": lane, "now": now},

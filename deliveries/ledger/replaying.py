@@ -194,7 +194,7 @@ def _put_back(rows: Sequence[sql.Row], order: _Order, batch_of: int) -> None:
     same_key = {row.id for row in rows if row.may_have_accepted and not row.key_expired}
     sql.run(
         """
-        UPDATE deliveries_delivery
+        UPDATE ONLY deliveries_delivery
         SET status = 'queued', claims = 0, attempts = 0, dead_reason = '', last_error = '',
             finished_at = NULL,
             handed_over_at = CASE WHEN id = ANY(%(same_key)s) THEN handed_over_at END
@@ -236,7 +236,7 @@ def _join_queue(rows: Sequence[sql.Row], same_key: set[int]) -> None:
     tags = _fair_tags(rows)
     sql.run(
         """
-        UPDATE deliveries_delivery d
+        UPDATE ONLY deliveries_delivery d
         SET fair_tag = change.fair_tag, idempotency_key = change.key
         FROM unnest(%(ids)s::bigint[], %(tags)s::double precision[], %(keys)s::text[])
             AS change(id, fair_tag, key)

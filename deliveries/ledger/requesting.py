@@ -84,6 +84,12 @@ def new_idempotency_key() -> str:
 
 
 def _exists(dedupe_key: str) -> bool:
+    """Whether the key is taken, live or archived: one look into each unique index.
+
+    A row that is moved meanwhile is in exactly one of them, whenever we look. One that is neither
+    here nor there is younger than this statement, and no archiver takes it for a day at least: so
+    the unique key that the insert minds, which is that of the live rows alone, is enough.
+    """
     return Delivery.objects.filter(dedupe_key=dedupe_key).exists()
 
 
@@ -130,7 +136,7 @@ def _insert(
 
 
 def _again(delivery: Delivery, by: _By, now: datetime | None) -> Requested:
-    timeline.record(
+    timeline.record_anywhere(
         [
             timeline.Event(
                 delivery_id=delivery.pk,

@@ -78,6 +78,7 @@ _REQUEST_MANY = f"""
                count(*) OVER (PARTITION BY organization_id) AS turns
         FROM wanted
         LEFT JOIN LATERAL (
+            -- Live or archived: see requesting._exists.
             -- LIMIT keeps it a look-up by key: NOT EXISTS became a scan of the whole ledger.
             SELECT true AS known FROM deliveries_delivery d
             WHERE d.dedupe_key = wanted.dedupe_key LIMIT 1

@@ -109,11 +109,11 @@ _SETTLE = f"""
         ) AS change (id, token, status, counted, provider_message_id, error, dead_reason, delay,
                      not_accepted, behind)
     ), mine AS (
-        SELECT d.id, d.lease_token AS token FROM deliveries_delivery d
+        SELECT d.id, d.lease_token AS token FROM ONLY deliveries_delivery d
         JOIN change ON d.id = change.id AND d.lease_token = change.token
         WHERE d.status = 'running' ORDER BY d.id FOR NO KEY UPDATE OF d
     )
-    UPDATE deliveries_delivery d
+    UPDATE ONLY deliveries_delivery d
     SET status = change.status,
         attempts = d.attempts + change.counted::int,
         claims = CASE WHEN change.counted THEN 0 ELSE greatest(d.claims - 1, 0) END,

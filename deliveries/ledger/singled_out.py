@@ -40,8 +40,8 @@ _BLAMED = """
 """
 
 _OTHERS_ACCEPTED = """
-    SELECT 1 AS found FROM deliveries_deliveryevent accepted
-    JOIN deliveries_delivery other ON other.id = accepted.delivery_id
+    SELECT 1 AS found FROM ONLY deliveries_deliveryevent accepted
+    JOIN ONLY deliveries_delivery other ON other.id = accepted.delivery_id
     WHERE accepted.type = 'sent' AND other.lane = %(lane)s
       AND accepted.at > %(after)s::timestamptz
       AND (%(before)s::timestamptz IS NULL OR accepted.at < %(before)s::timestamptz)

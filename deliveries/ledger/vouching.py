@@ -29,7 +29,7 @@ def vouch(
     with transaction.atomic():
         vouched = sql.one(
             f"""
-            UPDATE deliveries_delivery
+            UPDATE ONLY deliveries_delivery
             SET status = 'sent', provider_message_id = %(provider_message_id)s,
                 sent_at = handed_over_at, finished_at = {sql.NOW}, dead_reason = '', last_error = ''
             WHERE id = %(id)s AND status = 'dead' AND handed_over_at IS NOT NULL

@@ -67,6 +67,7 @@ class Migration(migrations.Migration):
                     ("replayed", "Replayed"),
                     ("cancelled", "Cancelled"),
                     ("corrected", "Corrected"),
+                    ("noted", "Noted"),
                 ],
                 max_length=30,
             ),

@@ -159,6 +159,7 @@ class Migration(migrations.Migration):
                     ("replayed", "Replayed"),
                     ("cancelled", "Cancelled"),
                     ("corrected", "Corrected"),
+                    ("noted", "Noted"),
                     ("delayed", "Delayed"),
                     ("delivered", "Delivered"),
                     ("bounced_for_now", "Bounced for now"),

@@ -71,7 +71,7 @@ def email_panel(
     goes_as_it_was = retry is not None and not retry.takes_corrections
     actions = actions_of(invoice, delivery, retry, member=member)
     steps = _steps(invoice, delivery, formats)
-    message = _message(delivery) if delivery else None
+    message = _message(delivery, formats) if delivery else None
     return EmailPanel(
         id=invoice.pk,
         number=invoice.number,
@@ -121,6 +121,6 @@ def _steps(invoice: Invoice, delivery: Delivery | None, formats: Formats) -> tup
     return tuple(sorted(steps, key=lambda step: step.at)[-STEPS_SHOWN - 1 :])
 
 
-def _message(delivery: Delivery) -> StoredMessage | None:
+def _message(delivery: Delivery, formats: Formats) -> StoredMessage | None:
     message = shown_messages().filter(delivery=delivery).last()
-    return stored_message(message, delivery) if message else None
+    return stored_message(message, delivery, formats) if message else None

@@ -138,7 +138,7 @@ def _with_emails(deliveries: Sequence[Delivery], formats: Formats) -> tuple[Remi
             day=formats.short_day(reminders.day_of(delivery)),
             state=reminder_state(delivery, formats),
             steps=tuple(steps[delivery.pk]),
-            message=stored_message(messages[delivery.pk], delivery)
+            message=stored_message(messages[delivery.pk], delivery, formats)
             if delivery.pk in messages
             else None,
             correlation_id=delivery.correlation_id,

@@ -25,6 +25,7 @@ _STEP_LOOKS: dict[str, tuple[str, str]] = {
     _Type.REPLAYED: ("plain", "arrow"),
     _Type.CANCELLED: ("quiet", "slash"),
     _Type.CORRECTED: ("plain", "dash"),
+    _Type.NOTED: ("plain", "dash"),
     _Type.DELAYED: ("wait", "clock"),
     _Type.DELIVERED: ("good", "check"),
     _Type.BOUNCED_FOR_NOW: ("wait", "alert"),
@@ -64,6 +65,8 @@ class StoredMessage:
     text: str
     # What this message is: the one that was sent, or one that still may be.
     heading: str
+    # The day on which its text and attachments were dropped; empty while they are there.
+    dropped_on: str
 
 
 def told_events() -> QuerySet[Any]:
@@ -125,7 +128,8 @@ def shown_messages() -> QuerySet[Message]:
     return Message.objects.defer("html", "attachments")
 
 
-def stored_message(message: Message, delivery: Delivery) -> StoredMessage:
+def stored_message(message: Message, delivery: Delivery, formats: Formats) -> StoredMessage:
+    dropped_at = message.content_dropped_at
     return StoredMessage(
         from_address=message.from_address,
         to=", ".join(message.to),
@@ -134,6 +138,7 @@ def stored_message(message: Message, delivery: Delivery) -> StoredMessage:
         subject=message.subject,
         text=message.text,
         heading=_heading(delivery),
+        dropped_on=formats.day_moment(dropped_at).text if dropped_at else "",
     )
 
 

@@ -11,7 +11,7 @@ from invoices.models import Organization
 from invoices.pages.bounces import bounces_of
 from tests.events.test_reports import told
 from tests.ledger.steps import SENT, at, claim_one, settle
-from tests.ledger.test_plans import _ROWS, Plan, indexes, plans
+from tests.ledger.test_plans import _ARCHIVE, _ROWS, Plan, indexes, plans
 
 _EVENTS = """
     INSERT INTO deliveries_providerevent
@@ -25,13 +25,13 @@ _EVENTS = """
 
 @pytest.fixture
 def crowded(delivery: Delivery) -> Delivery:
-    """A delivery that waits beside 4,000 sent ones, 40 of them bounced, and foreign events."""
+    """A delivery that waits beside 8,000 sent ones, half of them archived, and foreign events."""
     values: dict[str, Any] = {
         "organization": delivery.organization_id,
         "invoice": delivery.invoice_id,
         "invoices": 1,
         "status": "sent",
-        "count": 4000,
+        "count": 8000,
         "now": at(),
     }
     with connection.cursor() as cursor:
@@ -39,8 +39,9 @@ def crowded(delivery: Delivery) -> Delivery:
         cursor.execute(_EVENTS, {"now": at()})
         cursor.execute(
             "UPDATE deliveries_delivery SET after_sending = 'bounced', after_sending_at = sent_at "
-            "WHERE status = 'sent' AND id % 100 = 0"
+            "WHERE status = 'sent' AND id % 100 < 2"
         )
+        cursor.execute(_ARCHIVE)
         cursor.execute("ANALYZE deliveries_delivery, deliveries_providerevent")
     return delivery
 

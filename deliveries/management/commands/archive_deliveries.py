@@ -1,0 +1,112 @@
+"""manage.py archive_deliveries: keep the live ledger small, and forget old messages' contents."""
+
+import sys
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from deliveries import ledger
+
+DAYS = 90
+# A timedelta's own end; PostgreSQL goes on.
+MOST_DAYS = 36_500
+
+EXPLAINED = """
+What it does:
+  1. moves deliveries that were sent or cancelled more than DAYS ago, with their timelines, to the
+     archive. Pages, search and the API show them as before; their dedupe keys stay taken, so a
+     click on a two-year-old invoice sends nothing. Dead letters wait for a person and stay, and
+     so does whatever else there is of their invoice.
+  2. drops text, HTML and attachments of e-mails older than MESSAGE_RETENTION_DAYS. Who got what,
+     when and under which subject stays.
+
+Both in small transactions, beside running workers. Stop it whenever you like: the next run goes
+on. Twice, or two at once, is as good as once. Let cron run it at night:
+
+  30 2 * * *  manage.py archive_deliveries
+
+Exit code 0 if all was done, 1 if something failed, 2 if it was called wrongly.
+"""
+
+
+class Command(BaseCommand):
+    help = "Move deliveries that are long over to the archive, and drop old messages' contents."
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXPLAINED
+        return parser
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--older-than",
+            metavar="DAYS",
+            default=str(DAYS),
+            help=f"days since it was over, 1 at least (default: {DAYS})",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="count, and change nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        older_than = _days(options["older_than"])
+        retention = timedelta(days=settings.MESSAGE_RETENTION_DAYS)
+        if options["dry_run"]:
+            moved = ledger.count_archivable(older_than=older_than)
+            dropped = ledger.count_droppable(older_than=retention)
+            self.stdout.write(
+                f"{moved} deliveries would be archived, and the contents of {dropped} messages "
+                "dropped. Nothing was changed."
+            )
+            return
+        try:
+            self._archive(older_than, retention)
+        except KeyboardInterrupt:
+            raise CommandError("Stopped. What was done is done; run it again to go on.") from None
+
+    def _archive(self, older_than: timedelta, retention: timedelta) -> None:
+        moved = ledger.Archived(deliveries=0, events=0)
+        with _bar("Archiving") as bar:
+            total = _total(lambda: ledger.count_archivable(older_than=older_than))
+            task = bar.add_task("", total=total)
+            for moved in ledger.archive(older_than=older_than):
+                bar.update(task, completed=moved.deliveries)
+        dropped = 0
+        with _bar("Dropping contents") as bar:
+            total = _total(lambda: ledger.count_droppable(older_than=retention))
+            task = bar.add_task("", total=total)
+            for dropped in ledger.drop_contents(older_than=retention):
+                bar.update(task, completed=dropped)
+        self.stdout.write(
+            f"{moved.deliveries} deliveries archived, with {moved.events} steps; "
+            f"the contents of {dropped} messages dropped."
+        )
+
+
+def _bar(what: str) -> Progress:
+    columns: Iterable[Any] = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
+
+
+def _total(count: Callable[[], int]) -> int | None:
+    """Count only for somebody who looks."""
+    return count() if sys.stderr.isatty() else None
+
+
+def _days(text: str) -> timedelta:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= MOST_DAYS):
+        raise CommandError(
+            f"--older-than must be a number of days from 1 to {MOST_DAYS}, not {text!r}.",
+            returncode=2,
+        )
+    return timedelta(days=int(text))

@@ -1,0 +1,45 @@
+"""manage.py check_ledger: whether the books agree."""
+
+from argparse import RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from deliveries import ledger
+from invoices import agreeing
+
+EXPLAINED = """
+What it checks, live and archived together:
+  live + archived = requested     each delivery has one first step, each first step a delivery
+  one intent, one delivery        no dedupe key, idempotency key or id is both live and archived
+  nothing points into the void    steps, messages and provider events have their delivery
+  invoices agree                  sending, not sent, draft: as their last e-mail says
+
+It reads everything and locks nothing: run it beside workers, after a restore, and every night.
+
+Exit code 0 if all agrees, 1 if anything does not, 2 if it was called wrongly.
+"""
+
+
+class Command(BaseCommand):
+    help = "Check that no delivery is lost or doubled, and that invoices and e-mails agree."
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXPLAINED
+        return parser
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        total = ledger.sum_up()
+        self.stdout.write(
+            f"{total.live} live + {total.archived} archived "
+            f"{'=' if total.balances else '≠'} {total.requested} requested"
+        )
+        found = [*ledger.contradictions(), *agreeing.contradictions()]
+        for each in found:
+            shown = ", ".join(each.examples) + (", …" if each.count > len(each.examples) else "")
+            self.stdout.write(f"{each.count} times: {each.what}: {shown}")
+        if found or not total.balances:
+            raise CommandError("The ledger contradicts itself: see above.")
+        self.stdout.write("Everything agrees.")
