@@ -18,6 +18,7 @@ from deliveries.errors import (
     PermanentFailure,
     TemporaryFailure,
 )
+from deliveries.kinds import Kind
 from deliveries.ledger import Claim, LeaseTooShort
 from deliveries.models import Delivery, Message
 from deliveries.outcomes import Cancelled, Outcome, PutBack, Sent
@@ -38,6 +39,7 @@ class Report:
     reached_provider: bool = False
     # This process cannot reach the database: the next attempt would not either.
     database_gone: bool = False
+    compose_seconds: float | None = None
     send_seconds: float | None = None
 
 
@@ -52,6 +54,7 @@ class Attempt:
         self._policy = policy
         self._chance = chance
         self._handed_over = False
+        self._compose_seconds: float | None = None
         self._send_seconds: float | None = None
 
     def run(self) -> Report:
@@ -77,6 +80,7 @@ class Attempt:
             failure=failure,
             reached_provider=self._handed_over and _was_answered(failure),
             database_gone=isinstance(outcome, PutBack) and _is_of_the_database(failure),
+            compose_seconds=self._compose_seconds,
             send_seconds=self._send_seconds,
         )
 
@@ -87,7 +91,7 @@ class Attempt:
             if self._handed_over_before:
                 why += " An earlier attempt may have reached the customer."
             return Cancelled(why=why)
-        message = self._stored_message() or kind.compose(delivery)
+        message = self._stored_message() or self._composed(kind, delivery)
         leased_at = time.monotonic()
         ledger.begin_hand_over(
             self._claim,
@@ -124,6 +128,13 @@ class Attempt:
 
     def _stored_message(self) -> Message | None:
         return Message.objects.filter(idempotency_key=self._claim.idempotency_key).first()
+
+    def _composed(self, kind: Kind, delivery: Delivery) -> Message:
+        started = time.monotonic()
+        try:
+            return kind.compose(delivery)
+        finally:
+            self._compose_seconds = time.monotonic() - started
 
     def _judged(self, error: Exception) -> Exception:
         """Blame the message, not the account, where only this one is refused so."""

@@ -137,6 +137,9 @@ class Delivery(models.Model):
     last_error = models.TextField(blank=True, default="")
     dead_reason = models.CharField(max_length=30, choices=DeadReason, blank=True, default="")
     created_at = models.DateTimeField(db_default=Now())
+    waiting_since = models.DateTimeField(
+        db_default=Now(), help_text="When it was requested, or last replayed."
+    )
     sent_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     after_sending = models.CharField(
@@ -241,12 +244,16 @@ class Delivery(models.Model):
             # ledger.lag, and the pages' "12 invoices wait": the oldest that waits.
             models.Index(
                 "lane",
-                "created_at",
-                name="delivery_waiting",
+                "waiting_since",
+                name="delivery_waiting_since",
                 condition=Q(status__in=["queued", "retrying"]),
             ),
             # Admin: dead letters, newest first.
             models.Index(F("finished_at").desc(), name="delivery_dead", condition=Q(status="dead")),
+            # Metrics: how many are dead, by kind and reason, read from the index alone.
+            models.Index(
+                "kind", "dead_reason", name="delivery_dead_by_reason", condition=Q(status="dead")
+            ),
             # Admin: those that were cancelled are few among many.
             models.Index("id", name="delivery_cancelled", condition=Q(status="cancelled")),
             # Invoice pages and search: what became of this invoice, and its last of a kind.

@@ -124,9 +124,9 @@ def lanes(*, now: datetime | None = None) -> tuple[LaneNow, ...]:
             (SELECT count(*) FROM (
                 SELECT 1 FROM ONLY deliveries_delivery WHERE status = 'retrying' AND lane = name
                 ORDER BY next_attempt_at LIMIT %(most)s + 1) AS first) AS retrying,
-            (SELECT {sql.NOW} - created_at FROM ONLY deliveries_delivery
+            (SELECT {sql.NOW} - waiting_since FROM ONLY deliveries_delivery
              WHERE status IN ('queued', 'retrying') AND lane = name
-             ORDER BY created_at LIMIT 1) AS oldest_waiting
+             ORDER BY waiting_since LIMIT 1) AS oldest_waiting
         FROM deliveries_lane ORDER BY name
         """,
         {"outage": OUTAGE_FAILURES, "most": COUNTED_UP_TO, "now": now},

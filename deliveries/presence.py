@@ -46,3 +46,19 @@ def beat(name: str, *, threads: int, in_flight: int, now: datetime | None = None
 def farewell(name: str) -> None:
     """Take the worker's row away. One statement."""
     WorkerPresence.objects.filter(name=name, pid=os.getpid()).delete()
+
+
+def last_seen(
+    *, name: str | None = None, host: str | None = None, now: datetime | None = None
+) -> timedelta | None:
+    """Return how long ago that worker, or any of that host, reported; None if none is there."""
+    row = sql.one(
+        f"""
+        SELECT {sql.NOW} - max(last_seen_at) AS ago
+        FROM deliveries_workerpresence
+        WHERE name = coalesce(%(name)s, name) AND host = coalesce(%(host)s, host)
+        """,
+        {"name": name, "host": host, "now": now},
+    )
+    ago: timedelta | None = row.ago
+    return ago

@@ -21,6 +21,7 @@ from deliveries.attempt import Attempt, Report
 from deliveries.errors import AccountProblem, TemporaryFailure, Throttled
 from deliveries.ledger import Claim
 from deliveries.listening import Listener
+from deliveries.outcomes import Sent
 from deliveries.policy import Policy
 from deliveries.pool import ThreadPool
 from deliveries.providers import Provider, key_lifetime, reported_rate
@@ -170,6 +171,7 @@ class Worker:
         claimed = self._settle_and_claim(moment)
         for claim in claimed:
             self._start(pool, claim)
+        metrics.count_lost_leases(claimed)
         return len(claimed)
 
     def _settle_and_claim(self, moment: float) -> list[Claim]:
@@ -181,8 +183,7 @@ class Worker:
         due = claiming and moment >= self._due_at
         with transaction.atomic():
             ledger.lock_lane(self._lane)
-            if reports:
-                self._record(reports)
+            told = self._record(reports) if reports else metrics.NOTHING
             if due:
                 ledger.wake_due(self._lane)
             claimed = self._claim(idle) if claiming else []
@@ -190,6 +191,7 @@ class Worker:
         if due:
             self._due_at = moment + min(self._policy.poll.total_seconds(), 0.5)
         self._forget(reports, moment)
+        metrics.observe(told)
         return claimed
 
     def _claim(self, idle: int) -> list[Claim]:
@@ -201,10 +203,14 @@ class Worker:
             max_claims=self._policy.max_claims,
         )
 
-    def _record(self, reports: list[Report]) -> None:
+    def _record(self, reports: list[Report]) -> metrics.Settled:
         self._record_for_lane(reports)
-        ledger.settle_batch(
+        lost = ledger.settle_batch(
             [(r.claim, r.outcome) for r in reports if r.outcome is not None], worker=self.name
+        )
+        accepted = [r.claim for r in reports if isinstance(r.outcome, Sent)]
+        return metrics.Settled(
+            reports=reports, lost=lost, seconds_to_send=ledger.seconds_to_send(accepted)
         )
 
     def _record_for_lane(self, reports: list[Report]) -> None:
@@ -238,7 +244,6 @@ class Worker:
         for report in reports:
             # An attempt that was given up has been let go of before.
             self._in_flight.pop(_lease(report.claim), None)
-            metrics.observe(report)
         if any(report.database_gone for report in reports):
             self._threads_trouble.grow(moment)
         elif reports:

@@ -23,20 +23,24 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """The database answers and has every migration that this code needs; else 503."""
     if problem := _problem():
-        logger.warning("not ready", extra={"problem": problem})
-        return JsonResponse({"status": "not ready", "problem": problem}, status=503)
+        missing, sentence = problem
+        logger.warning("not ready", extra={"problem": sentence})
+        return JsonResponse(
+            {"status": "not ready", "missing": missing, "problem": sentence}, status=503
+        )
     return JsonResponse({"status": "ready"})
 
 
-def _problem() -> str:
+def _problem() -> tuple[str, str] | None:
+    """Return what is missing, "database" or "migrations", and a sentence that says more."""
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except Error as error:
         # Its text may name hosts and users: for the log, not for whoever asks.
         logger.warning("the database does not answer", exc_info=error)
-        return "The database does not answer."
+        return "database", "The database does not answer."
     if missing:
         names = ", ".join(f"{migration.app_label}.{migration.name}" for migration, _ in missing)
-        return f"Migrations are missing: {names}."
-    return ""
+        return "migrations", f"Migrations are missing: {names}."
+    return None

@@ -232,6 +232,12 @@ if not DEBUG:
     CSRF_COOKIE_NAME = "__Host-csrftoken"
     KNOWN_BROWSER_COOKIE_NAME = "__Host-knownbrowser"
 
+# Monitoring -----------------------------------------------------------------------------------
+
+METRICS_TOKEN = read.text("METRICS_TOKEN")
+# What authenticates bearer tokens of its own: they are no API tokens.
+API_TOKENS_NOT_AT = ["/metrics"]
+
 # Logs -----------------------------------------------------------------------------------------
 
 LOGGING = {

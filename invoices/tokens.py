@@ -5,6 +5,7 @@ import logging
 import secrets
 from collections.abc import Callable
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -86,7 +87,7 @@ class BearerTokenMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
+        if scheme.lower() != "bearer" or request.path in settings.API_TOKENS_NOT_AT:
             return self.get_response(request)
         member = _member_of(token.strip())
         if member is None:

@@ -20,7 +20,7 @@ from deliveries.ledger.correcting import note_correction
 from deliveries.ledger.following_up import follow_up_reports, report
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
-from deliveries.ledger.lag import lag, ready
+from deliveries.ledger.lag import lag, ready, seconds_to_send
 from deliveries.ledger.lanes import configure, heed_rate, lock_lane, pause, record_results, resume
 from deliveries.ledger.reconciling import Reconciled, SentLog, reconcile
 from deliveries.ledger.replaying import Case, Prospect, prospects, replay, replay_many
@@ -77,6 +77,7 @@ __all__ = [
     "request",
     "request_many",
     "resume",
+    "seconds_to_send",
     "settle",
     "settle_batch",
     "singled_out",

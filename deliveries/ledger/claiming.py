@@ -29,6 +29,8 @@ class Claim:
     claims: int
     attempts: int
     handed_over_at: datetime | None
+    # Whose lease ran out before this one, if one did.
+    lost_by: str | None = None
 
     @property
     def log_fields(self) -> dict[str, object]:
@@ -72,6 +74,7 @@ def claim(
             return []
         recovered = sql.rows(_CLAIM_EXPIRED, parameters | {"room": room})
         ready = sql.rows(_CLAIM_READY, parameters | {"room": room - len(recovered)})
+        recovered.sort(key=lambda row: row.delivery_id)
         ready.sort(key=lambda row: (row.fair_tag, row.delivery_id))
         _record_lost_leases(recovered, worker, now)
         if recovered or ready:

@@ -1,22 +1,50 @@
-"""How far behind a lane is."""
+"""How far behind a lane is, and how long what was sent had waited."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from deliveries import kinds
 from deliveries.ledger import sql
+from deliveries.ledger.claiming import Claim
 
 
 def lag(lane: str, *, now: datetime | None = None) -> timedelta | None:
-    """Return the age of the oldest delivery that waits, queued or retrying; None if none does."""
+    """Return how long the oldest that waits, queued or retrying, does so; None if none does.
+
+    A delivery waits since it was requested, or since a person last put it back.
+    """
     row = sql.one(
         f"""
-        SELECT {sql.NOW} - min(created_at) AS age FROM ONLY deliveries_delivery
+        SELECT {sql.NOW} - min(waiting_since) AS age FROM ONLY deliveries_delivery
         WHERE status IN ('queued', 'retrying') AND lane = %(lane)s
         """,
         {"lane": lane, "now": now},
     )
     age: timedelta | None = row.age
     return age
+
+
+def seconds_to_send(claims: Sequence[Claim]) -> dict[tuple[int, int], float]:
+    """Return, by id and token, how long those sent under these claims had waited; one query.
+
+    Since the last click, on Send or on Replay, by the database's clock.
+    """
+    if not claims:
+        return {}
+    found = sql.rows(
+        """
+        SELECT id, lease_token, extract(epoch FROM sent_at - waiting_since)::float8 AS seconds
+        FROM deliveries_delivery
+        JOIN unnest(%(ids)s::bigint[], %(tokens)s::bigint[]) AS claim (id, lease_token)
+            USING (id, lease_token)
+        WHERE status = 'sent'
+        """,
+        {
+            "ids": [claim.delivery_id for claim in claims],
+            "tokens": [claim.token for claim in claims],
+        },
+    )
+    return {(row.id, row.lease_token): row.seconds for row in found}
 
 
 def ready(lane: str) -> bool:

@@ -193,14 +193,14 @@ def _put_back(rows: Sequence[sql.Row], order: _Order, batch_of: int) -> None:
         return
     same_key = {row.id for row in rows if row.may_have_accepted and not row.key_expired}
     sql.run(
-        """
+        f"""
         UPDATE ONLY deliveries_delivery
-        SET status = 'queued', claims = 0, attempts = 0, dead_reason = '', last_error = '',
-            finished_at = NULL,
+        SET status = 'queued', waiting_since = {sql.NOW}, claims = 0, attempts = 0,
+            dead_reason = '', last_error = '', finished_at = NULL,
             handed_over_at = CASE WHEN id = ANY(%(same_key)s) THEN handed_over_at END
         WHERE id = ANY(%(ids)s) AND status = 'dead'
         """,
-        {"ids": [row.id for row in rows], "same_key": list(same_key)},
+        {"ids": [row.id for row in rows], "same_key": list(same_key), "now": order.now},
     )
     correlation_id = correlation.current_id()
     timeline.record(

@@ -112,10 +112,10 @@ def _insert(
         INSERT INTO deliveries_delivery
             (organization_id, invoice_id, kind, lane, reference, dedupe_key, idempotency_key,
              status, claims, attempts, lease_token, fair_tag, correlation_id, requested_by_id,
-             provider_message_id, last_error, dead_reason, created_at)
+             provider_message_id, last_error, dead_reason, created_at, waiting_since)
         VALUES (%(organization_id)s, %(invoice_id)s, %(kind)s, %(lane)s, %(reference)s,
                 %(dedupe_key)s, %(idempotency_key)s, 'queued', 0, 0, 0, %(fair_tag)s,
-                %(correlation_id)s, %(actor_id)s, '', '', '', {sql.NOW})
+                %(correlation_id)s, %(actor_id)s, '', '', '', {sql.NOW}, {sql.NOW})
         ON CONFLICT (dedupe_key) DO NOTHING
         RETURNING id
         """,

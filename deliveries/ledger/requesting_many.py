@@ -101,11 +101,11 @@ _REQUEST_MANY = f"""
         INSERT INTO deliveries_delivery
             (organization_id, invoice_id, kind, lane, reference, dedupe_key, idempotency_key,
              status, claims, attempts, lease_token, fair_tag, correlation_id, requested_by_id,
-             provider_message_id, last_error, dead_reason, created_at)
+             provider_message_id, last_error, dead_reason, created_at, waiting_since)
         SELECT fresh.organization_id, fresh.invoice_id, %(kind)s, %(lane)s, fresh.reference,
                fresh.dedupe_key, 'delivery-' || gen_random_uuid(), 'queued', 0, 0, 0,
                flow.last_tag - (fresh.turns - fresh.turn) / %(weight)s::float8,
-               %(correlation_id)s, %(actor_id)s, '', '', '', {sql.NOW}
+               %(correlation_id)s, %(actor_id)s, '', '', '', {sql.NOW}, {sql.NOW}
         FROM fresh JOIN flow USING (organization_id)
         ORDER BY fresh.place
         ON CONFLICT (dedupe_key) DO NOTHING

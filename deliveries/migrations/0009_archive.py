@@ -76,7 +76,7 @@ BACK = """
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("deliveries", "0007_provider_events_indexed"),
+        ("deliveries", "0008_waiting_since"),
         ("invoices", "0003_search"),
     ]
 

@@ -144,7 +144,7 @@ def test_the_lag_is_read_off_its_index(invoices: list[Invoice]) -> None:
     with plans() as found:
         assert ledger.lag("email", now=at(1))
     [plan] = found
-    assert indexes(plan) == {"delivery_waiting"}
+    assert indexes(plan) == {"delivery_waiting_since"}
     assert "Limit" in types(plan)
 
 

@@ -70,7 +70,7 @@ def test_each_reason_leads_to_its_dead_letters(client: Client, organization: Org
 def test_what_waits_longest_is_told(client: Client, organization: Organization) -> None:
     steps.make_deliveries(organization, 3)
     now = timezone.now()
-    Delivery.objects.update(created_at=now - timedelta(minutes=12, seconds=5))
+    Delivery.objects.update(waiting_since=now - timedelta(minutes=12, seconds=5))
     presence.beat("lagos-1", threads=5, in_flight=0)
     page = words(client.get(START))
     assert "Oldest waiting 12 min Waiting 3 Being sent 0" in page

@@ -141,7 +141,7 @@ def test_metrics_are_served(run: Run, waiting: Delivery, monkeypatch: pytest.Mon
     server.shutdown()
     server.server_close()
     thread.join()
-    assert 'deliveries_attempts_total{kind="invoice",outcome="Sent"}' in text
+    assert 'deliveries_attempts_total{kind="invoice",outcome="sent"}' in text
     assert "deliveries_send_seconds_bucket" in text
 
 

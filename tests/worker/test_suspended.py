@@ -16,8 +16,8 @@ def test_a_lease_that_went_by_meanwhile_is_given_back_unburned(
     work: Work, request_delivery: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery = request_delivery()
-    # A minute goes by between the two looks at the clock of the first attempt.
-    looks: Iterator[float] = chain([0.0, 60.0], repeat(60.0))
+    # A minute goes by between composing, with its two looks at the clock, and the hand-over.
+    looks: Iterator[float] = chain([0.0] * 3, repeat(60.0))
     monkeypatch.setattr(attempt, "time", SimpleNamespace(monotonic=lambda: next(looks)))
     provider = FakeProvider()
     work(provider)

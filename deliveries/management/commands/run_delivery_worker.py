@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from prometheus_client import start_http_server
 
-from deliveries import ledger, providers
+from deliveries import ledger, metrics, providers
 from deliveries.policy import Policy
 from deliveries.worker import Worker
 
@@ -75,6 +75,7 @@ class Command(BaseCommand):
 def _serve_metrics(port: int) -> None:
     if not 0 <= port <= 65535:
         raise CommandError(f"--metrics-port must be from 0 to 65535, not {port}.", returncode=2)
+    metrics.begin_at_zero()
     try:
         start_http_server(port)
     except OSError as error:
