@@ -56,7 +56,11 @@ def too_wide(page: Page, rendered: Rendered) -> list[str]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "shown",
-    [everything.pages_of_invoices, everything.other_pages, everything.support_pages],
+    [
+        everything.pages_of_invoices,
+        pytest.param(everything.other_pages, marks=pytest.mark.slow),
+        pytest.param(everything.support_pages, marks=pytest.mark.slow),
+    ],
     indirect=True,
 )
 def test_axe_finds_nothing_light_or_dark_and_no_page_is_too_wide_for_a_phone(

@@ -1,6 +1,7 @@
 """A real backup restored after e-mails went out: nobody gets one twice, nobody is forgotten."""
 
 import csv
+import os
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,7 +21,8 @@ from invoices.sending import send
 from tests import factories
 from tests.process.conftest import database_url
 
-RESTORED = "test_restored"
+# One server serves the tests of several processes.
+RESTORED = f"test_restored_{os.getpid()}"
 
 
 def pg(program: str, *arguments: str) -> None:
