@@ -53,13 +53,14 @@ def too_wide(page: Page, rendered: Rendered) -> list[str]:
 
 
 # Many pages in one browser: more than the usual limit on a machine that is busy.
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "shown",
     [
         everything.pages_of_invoices,
-        pytest.param(everything.other_pages, marks=pytest.mark.slow),
-        pytest.param(everything.support_pages, marks=pytest.mark.slow),
+        everything.other_pages,
+        everything.support_pages,
     ],
     indirect=True,
 )

@@ -109,6 +109,7 @@ def test_an_invoice_is_written_with_live_totals_sent_paid_and_void(
     assert fits(page)
 
 
+@pytest.mark.slow
 @widths
 def test_a_file_is_mended_and_imported_and_its_drafts_are_sent_together(
     demo: Demo, page: Page, size: Any
@@ -135,6 +136,7 @@ def test_a_file_is_mended_and_imported_and_its_drafts_are_sent_together(
     assert fits(page)
 
 
+@pytest.mark.slow
 def test_a_customers_address_is_put_right_and_the_invoice_retried(demo: Demo, page: Page) -> None:
     log_in(page, demo, "finance")
     follow(page, "Import")
@@ -222,6 +224,7 @@ def test_without_javascript_an_invoice_is_written_and_sent(demo: Demo, page: Pag
     context.close()
 
 
+@pytest.mark.slow
 def test_an_emails_text_is_previewed_while_it_is_typed(demo: Demo, page: Page) -> None:
     log_in(page, demo, "finance")
     follow(page, "Settings")

@@ -75,6 +75,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat()
 
 
+@pytest.mark.slow
 def test_a_restored_backup_sends_nothing_twice_though_the_provider_forgot_its_keys(
     fleet: Fleet, backup: Path
 ) -> None:
