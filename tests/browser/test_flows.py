@@ -159,6 +159,7 @@ def test_a_customers_address_is_put_right_and_the_invoice_retried(demo: Demo, pa
     expect(page.locator("#email .told")).to_contain_text(ON_ITS_WAY, timeout=SOON)
 
 
+@pytest.mark.slow
 def test_the_keyboard_is_enough(demo: Demo, page: Page) -> None:
     keys = page.keyboard
     page.goto(demo.app)
