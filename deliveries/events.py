@@ -10,10 +10,11 @@ from typing import Any
 from deliveries.ledger import sql
 from deliveries.models import Delivery, ProviderEvent
 from deliveries.reasons import reason_of
-from deliveries.reports import Report
+from deliveries.reports import KEY_TAG, Report
 
-# The tag in which our adapters give a provider the delivery's idempotency key.
-TAG = "delivery"
+# The tags in which a provider gives the delivery's idempotency key back: Resend's adapter writes
+# the first, the sandbox the second.
+TAGS = (KEY_TAG, "delivery")
 
 _Outcome = Delivery.AfterSending
 _State = ProviderEvent.State
@@ -168,7 +169,9 @@ def _tag(data: Mapping[str, Any]) -> str:
             for each in tags
             if isinstance(each, dict) and isinstance(each.get("name"), str)
         }
-    return _text(tags.get(TAG))[:64] if isinstance(tags, dict) else ""
+    if not isinstance(tags, dict):
+        return ""
+    return next((key for name in TAGS if (key := _text(tags.get(name))[:64])), "")
 
 
 def _only_address(to: object) -> str:

@@ -5,6 +5,10 @@ from datetime import datetime
 
 from deliveries.models import Delivery, ProviderEvent
 
+# The tag that goes out with a message, so that its events name our key. Part of the bytes that a
+# retry repeats: another name would make 409, outcome unknown, of whatever is being retried.
+KEY_TAG = "idempotency_key"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:

@@ -13,7 +13,8 @@ _AGE_SECONDS = 180 * 86400
 def browser_of(request: HttpRequest, name: str) -> str:
     """Return the browser's id if the name has logged in there before, else ""."""
     browser, names = _read(request)
-    return browser if _mark(name) in names else ""
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return browser if any(_mark(name, key) in names for key in keys) else ""
 
 
 def remember(request: HttpRequest, response: HttpResponse, name: str) -> None:
@@ -40,5 +41,5 @@ def _read(request: HttpRequest) -> tuple[str, list[str]]:
     return browser, names
 
 
-def _mark(name: str) -> str:
-    return salted_hmac(_SALT, name, algorithm="sha256").hexdigest()[:24]
+def _mark(name: str, key: str | None = None) -> str:
+    return salted_hmac(_SALT, name, key, algorithm="sha256").hexdigest()[:24]

@@ -21,6 +21,8 @@ if not SECRET_KEY:
             "SECRET_KEY must be set when DEBUG is off: a long random string, kept secret."
         )
     SECRET_KEY = "development-only-" + "0" * 50
+# Keys of before, newest first: what they signed still holds, and nothing new is signed by them.
+SECRET_KEY_FALLBACKS = read.words("SECRET_KEY_FALLBACKS")
 
 ALLOWED_HOSTS = read.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
 if not ALLOWED_HOSTS:
@@ -159,6 +161,10 @@ DELIVERY_KEY_LIFETIME_SECONDS = read.seconds_or_zero(
 DELIVERY_POLL_SECONDS = read.seconds("DELIVERY_POLL_SECONDS", default=1)
 # How long `archive_deliveries` leaves the text and PDF of an e-mail that was sent.
 MESSAGE_RETENTION_DAYS = read.whole_number("MESSAGE_RETENTION_DAYS", default=365)
+# And how long the events that the provider posted; less than two days would forget repeats' ids.
+PROVIDER_EVENT_RETENTION_DAYS = read.whole_number(
+    "PROVIDER_EVENT_RETENTION_DAYS", default=90, minimum=2
+)
 
 # People and pages -----------------------------------------------------------------------------
 

@@ -8,10 +8,12 @@ from django.db import connection
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from deliveries.models import Delivery, Message
+from deliveries import ledger
+from deliveries.models import Delivery, Message, ProviderEvent
 from invoices.models import Invoice
+from tests import factories
 from tests.ledger.steps import SENT, claim_one, hand_over, settle
-from tests.ledger.test_archiving import archived
+from tests.ledger.test_archiving import archived, bounce
 
 
 def run(name: str, *arguments: str) -> str:
@@ -37,11 +39,13 @@ def old(delivery: Delivery) -> Delivery:
 
 def test_it_archives_and_drops_and_does_nothing_the_second_time(old: Delivery) -> None:
     assert run("archive_deliveries") == (
-        "1 deliveries archived, with 2 steps; the contents of 1 messages dropped.\n"
+        "1 deliveries archived, with 2 steps; "
+        "the contents of 1 messages and 0 provider events dropped.\n"
     )
     assert archived() == [old.pk]
     assert run("archive_deliveries") == (
-        "0 deliveries archived, with 0 steps; the contents of 0 messages dropped.\n"
+        "0 deliveries archived, with 0 steps; "
+        "the contents of 0 messages and 0 provider events dropped.\n"
     )
 
 
@@ -57,6 +61,22 @@ def test_how_old_is_old_can_be_said(old: Delivery, settings: Settings) -> None:
     assert run("archive_deliveries", "--older-than", "401").startswith("0 deliveries archived")
     assert run("archive_deliveries", "--older-than", "399").startswith("1 deliveries archived")
     assert Message.objects.get().content_dropped_at is None
+
+
+def test_old_provider_events_go_after_their_own_time(old: Delivery, settings: Settings) -> None:
+    ledger.report(bounce(), now=factories.NOW)
+    settings.PROVIDER_EVENT_RETENTION_DAYS = 30_000
+    assert "1 messages and 0 provider events" in run("archive_deliveries", "--dry-run")
+    assert "and 0 provider events dropped" in run("archive_deliveries")
+    settings.PROVIDER_EVENT_RETENTION_DAYS = 2
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE deliveries_providerevent SET received_at = now() - interval '3 days'"
+        )
+    assert "and 1 provider events dropped" in run("archive_deliveries", "--dry-run")
+    assert ProviderEvent.objects.exists()
+    assert "and 1 provider events dropped" in run("archive_deliveries")
+    assert not ProviderEvent.objects.exists()
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "ninety", "1.5", "", "36501", "9" * 40, "٣"])

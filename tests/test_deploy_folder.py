@@ -64,6 +64,9 @@ def test_every_schedule_says_the_same() -> None:
     assert "0 8 * * 1-5 " in (DEPLOY / "crontab").read_text()
     timer = (DEPLOY / "systemd" / "invoicehub-reminders.timer").read_text()
     assert "OnCalendar=Mon..Fri 08:00:00 UTC" in timer
+    assert "30 2 * * * " in (DEPLOY / "crontab").read_text()
+    timer = (DEPLOY / "systemd" / "invoicehub-archive.timer").read_text()
+    assert "OnCalendar=02:30:00 UTC" in timer
 
 
 def test_what_stops_a_worker_waits_until_it_has_drained() -> None:

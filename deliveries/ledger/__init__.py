@@ -18,6 +18,7 @@ from deliveries.ledger.checking import Contradiction, Sum, check, contradictions
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
 from deliveries.ledger.correcting import note_correction
 from deliveries.ledger.following_up import follow_up_reports, report
+from deliveries.ledger.forgetting import count_forgettable, forget_reports
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready, seconds_to_send
@@ -56,11 +57,13 @@ __all__ = [
     "contradictions",
     "count_archivable",
     "count_droppable",
+    "count_forgettable",
     "database_now",
     "drop_contents",
     "extend",
     "follow_up",
     "follow_up_reports",
+    "forget_reports",
     "heed_rate",
     "lag",
     "lock_lane",

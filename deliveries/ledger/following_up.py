@@ -143,6 +143,8 @@ def _find_and_apply(event: sql.Row, told: Report, now: datetime | None) -> None:
         logger.warning("provider event of an unknown message", extra={"event": told.event_id})
     elif found.status == Delivery.Status.SENT:
         event.delivery_id = found.id
+        if told.at is None:
+            event.happened_at = _told_at(event) or event.happened_at
         _apply([event], now)
     else:
         # The tag says whose it is, but not yet that it was sent: for support to see meanwhile.
@@ -166,6 +168,20 @@ def _delivery_of(told: Report) -> sql.Row:
         "SELECT id, status FROM deliveries_delivery WHERE idempotency_key = %(tag)s",
         {"tag": told.tag},
     )
+
+
+def _told_at(event: sql.Row) -> datetime | None:
+    """Return when the same happened by the timeline: no later, if an event tells no time itself.
+
+    Else one that comes again after `forget_reports` would be news.
+    """
+    known = DeliveryEvent.objects.filter(
+        delivery=event.delivery_id,
+        type=event.outcome,
+        sentence=sentence(event.outcome, event.reason),
+    ).first()
+    moment = known.details.get("happened_at") if known else None
+    return datetime.fromisoformat(moment) if moment else None
 
 
 def _apply(events: Sequence[sql.Row], now: datetime | None) -> int:

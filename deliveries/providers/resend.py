@@ -18,6 +18,7 @@ from deliveries.providers import answers, posting, rate_limit, retry_after
 from deliveries.providers.addresses import with_ascii_domain
 from deliveries.providers.base import Receipt
 from deliveries.providers.session import Answer, DeadlineSession
+from deliveries.reports import KEY_TAG
 
 MAX_RECIPIENTS = 50
 MAX_ATTACHMENT_BYTES = 40 * 1024 * 1024  # In base64, all of an e-mail's together.
@@ -112,7 +113,7 @@ def encode(message: Message, *, idempotency_key: str) -> bytes:
             for attachment in message.attachments
         ],
         # It comes back in every webhook about this e-mail.
-        "tags": [{"name": "idempotency_key", "value": _tag(idempotency_key)}],
+        "tags": [{"name": KEY_TAG, "value": _tag(idempotency_key)}],
     }
     if cc:
         body["cc"] = cc

@@ -4,6 +4,7 @@ import logging
 import re
 from base64 import b32encode
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db import transaction
 from django.http import HttpRequest
@@ -65,7 +66,8 @@ def check(user: User, code: str) -> Device | None:
     of_the_app = _APP_CODE.fullmatch(plain) is not None
     model = TOTPDevice if of_the_app else StaticDevice
     for device in model.objects.filter(user=user, confirmed=True):
-        if verify_token(user, device.persistent_id, plain if of_the_app else _stored(plain)):
+        given = plain if of_the_app else _as_kept(plain, user)
+        if verify_token(user, device.persistent_id, given):
             logger.info("second step passed", extra={"user": user.pk, "by": model.__name__})
             return device
     logger.warning("second step failed", extra={"user": user.pk})
@@ -104,10 +106,17 @@ def _new_backup_codes(user: User) -> list[str]:
     return [f"{code[:4]}-{code[4:]}" for code in codes]
 
 
-def _stored(code: str) -> str:
+def _stored(code: str, secret: str | None = None) -> str:
     """What is kept of a backup code: nothing that could be typed in."""
-    digest = salted_hmac("invoicehub.second_step", code, algorithm="sha256").digest()
+    digest = salted_hmac("invoicehub.second_step", code, secret, algorithm="sha256").digest()
     return b32encode(digest[:10]).decode().lower()
+
+
+def _as_kept(code: str, user: User) -> str:
+    """What is kept of the person's code: made under the key of today, or under one of before."""
+    of_before = [_stored(code, secret) for secret in settings.SECRET_KEY_FALLBACKS]
+    kept = StaticToken.objects.filter(device__user=user, token__in=of_before).first()
+    return str(kept.token) if kept else _stored(code)
 
 
 def _plain(code: str) -> str:

@@ -171,6 +171,16 @@ def test_backup_codes_are_kept_so_that_they_cannot_be_typed_in(
     assert enter(by_password(staff), stored.pop()).status_code == 200
 
 
+def test_backup_codes_outlive_a_new_secret_key(
+    staff: User, backup: list[str], settings: Settings
+) -> None:
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "k" * 50
+    assert devices.check(staff, backup[0]) is not None
+    assert devices.check(staff, backup[0]) is None
+    settings.SECRET_KEY_FALLBACKS = []
+    assert devices.check(staff, backup[1]) is None
+
+
 def test_new_backup_codes_end_the_old_ones(
     staff: User, backup: list[str], clock: FrozenDateTimeFactory
 ) -> None:

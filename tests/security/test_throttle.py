@@ -113,6 +113,19 @@ def test_whoever_logged_in_in_this_browser_before_is_not_held_up(owner: User, fe
     assert log_in(mine, "owner", PASSWORD).status_code == 302
 
 
+def test_logins_and_known_browsers_outlive_a_new_secret_key(
+    owner: User, few: None, settings: Settings
+) -> None:
+    browser = Client()
+    log_in(browser, "owner", PASSWORD)
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "k" * 50
+    fail(2, "owner")
+    assert browser.get("/invoices").status_code == 200
+    browser.post("/logout")
+    assert log_in(Client(), "owner", PASSWORD).status_code == 429
+    assert log_in(browser, "owner", PASSWORD).status_code == 302
+
+
 def test_a_known_browser_guesses_no_faster(owner: User, few: None) -> None:
     mine = Client()
     log_in(mine, "owner", PASSWORD)

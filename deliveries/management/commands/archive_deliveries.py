@@ -1,8 +1,9 @@
-"""manage.py archive_deliveries: keep the live ledger small, and forget old messages' contents."""
+"""manage.py archive_deliveries: keep the live ledger small, and forget what is kept for a time."""
 
 import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -25,8 +26,11 @@ What it does:
      so does whatever else there is of their invoice.
   2. drops text, HTML and attachments of e-mails older than MESSAGE_RETENTION_DAYS. Who got what,
      when and under which subject stays.
+  3. deletes the provider's events that came more than PROVIDER_EVENT_RETENTION_DAYS ago. What they
+     came to stays, with its steps in the timelines; so does an event about a delivery that a
+     person must still judge.
 
-Both in small transactions, beside running workers. Stop it whenever you like: the next run goes
+All in small transactions, beside running workers. Stop it whenever you like: the next run goes
 on. Twice, or two at once, is as good as once. Let cron run it at night:
 
   30 2 * * *  manage.py archive_deliveries
@@ -36,7 +40,10 @@ Exit code 0 if all was done, 1 if something failed, 2 if it was called wrongly.
 
 
 class Command(BaseCommand):
-    help = "Move deliveries that are long over to the archive, and drop old messages' contents."
+    help = (
+        "Move deliveries that are long over to the archive, drop old messages' contents and "
+        "old provider events."
+    )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
@@ -54,38 +61,68 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="count, and change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        older_than = _days(options["older_than"])
-        retention = timedelta(days=settings.MESSAGE_RETENTION_DAYS)
+        ages = _Ages(
+            deliveries=_days(options["older_than"]),
+            contents=timedelta(days=settings.MESSAGE_RETENTION_DAYS),
+            reports=timedelta(days=settings.PROVIDER_EVENT_RETENTION_DAYS),
+        )
         if options["dry_run"]:
-            moved = ledger.count_archivable(older_than=older_than)
-            dropped = ledger.count_droppable(older_than=retention)
-            self.stdout.write(
-                f"{moved} deliveries would be archived, and the contents of {dropped} messages "
-                "dropped. Nothing was changed."
-            )
+            self._count(ages)
             return
         try:
-            self._archive(older_than, retention)
+            self._archive(ages)
         except KeyboardInterrupt:
             raise CommandError("Stopped. What was done is done; run it again to go on.") from None
 
-    def _archive(self, older_than: timedelta, retention: timedelta) -> None:
+    def _count(self, ages: "_Ages") -> None:
+        moved = ledger.count_archivable(older_than=ages.deliveries)
+        dropped = ledger.count_droppable(older_than=ages.contents)
+        forgotten = ledger.count_forgettable(older_than=ages.reports)
+        self.stdout.write(
+            f"{moved} deliveries would be archived, and the contents of {dropped} messages "
+            f"and {forgotten} provider events dropped. Nothing was changed."
+        )
+
+    def _archive(self, ages: "_Ages") -> None:
         moved = ledger.Archived(deliveries=0, events=0)
         with _bar("Archiving") as bar:
-            total = _total(lambda: ledger.count_archivable(older_than=older_than))
+            total = _total(lambda: ledger.count_archivable(older_than=ages.deliveries))
             task = bar.add_task("", total=total)
-            for moved in ledger.archive(older_than=older_than):
+            for moved in ledger.archive(older_than=ages.deliveries):
                 bar.update(task, completed=moved.deliveries)
-        dropped = 0
-        with _bar("Dropping contents") as bar:
-            total = _total(lambda: ledger.count_droppable(older_than=retention))
-            task = bar.add_task("", total=total)
-            for dropped in ledger.drop_contents(older_than=retention):
-                bar.update(task, completed=dropped)
+        dropped = _follow(
+            "Dropping contents",
+            ledger.drop_contents(older_than=ages.contents),
+            lambda: ledger.count_droppable(older_than=ages.contents),
+        )
+        forgotten = _follow(
+            "Forgetting events",
+            ledger.forget_reports(older_than=ages.reports),
+            lambda: ledger.count_forgettable(older_than=ages.reports),
+        )
         self.stdout.write(
             f"{moved.deliveries} deliveries archived, with {moved.events} steps; "
-            f"the contents of {dropped} messages dropped."
+            f"the contents of {dropped} messages and {forgotten} provider events dropped."
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ages:
+    """How old each has to be."""
+
+    deliveries: timedelta
+    contents: timedelta
+    reports: timedelta
+
+
+def _follow(what: str, steps: Iterable[int], count: Callable[[], int]) -> int:
+    """Go through the steps, each of which says how many so far; return the last number."""
+    done = 0
+    with _bar(what) as bar:
+        task = bar.add_task("", total=_total(count))
+        for done in steps:
+            bar.update(task, completed=done)
+    return done
 
 
 def _bar(what: str) -> Progress:
