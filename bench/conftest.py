@@ -8,7 +8,7 @@ import pytest
 
 from invoicehub.embedded import server
 from invoicehub.rehearsal.drills import PASSWORD
-from invoicehub.rehearsal.fleet import Fleet
+from invoicehub.rehearsal.fleet import BASE_DIR, Fleet
 
 MakeFleet = Callable[..., Fleet]
 
@@ -21,9 +21,10 @@ def make_fleet(tmp_path: Path) -> Iterator[MakeFleet]:
         stack.callback(postgres.stop)
         postgres.create_database("invoicehub")
 
-        def make(*, invoices: int, **settings: str) -> Fleet:
+        def make(*, invoices: int, code: Path = BASE_DIR, **settings: str) -> Fleet:
             url = postgres.url("invoicehub")
             fleet = stack.enter_context(Fleet(database_url=url, folder=tmp_path, settings=settings))
+            fleet.code = code
             assert fleet.run("migrate", "--verbosity", "0") == 0
             count = str(invoices)
             assert fleet.run("seed_demo", "--password", PASSWORD, "--invoices", count) == 0

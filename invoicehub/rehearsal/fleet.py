@@ -12,11 +12,13 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 import requests
+from django.conf import settings
 
 from invoicehub.rehearsal.processes import Process, free_port, manage
 from invoicehub.rehearsal.waiting import wait_for
 
 Result = TypeVar("Result")
+BASE_DIR: Path = settings.BASE_DIR
 
 # Short enough to watch a lease end, long enough to survive a busy machine. The numbers fit each
 # other, as the system checks demand.
@@ -117,6 +119,8 @@ class Fleet:
     ) -> None:
         self.folder = folder
         self.database_url = database_url
+        # Where the release lies from which processes are started, as the link `current` would say.
+        self.code = BASE_DIR
         self._numbers = count(1)
         self.processes: list[Process] = []
         self._environment = {
@@ -176,19 +180,25 @@ class Fleet:
         self._until_answers(process, f"{self.provider.url}/healthz")
         return process
 
-    def start_web(self) -> Process:
-        port = free_port()
-        self.web_url = f"http://127.0.0.1:{port}"
+    def start_web(self, *, port: int = 0) -> Process:
+        """Start a web server as it is deployed, on that port or on a free one."""
+        address = f"127.0.0.1:{port or free_port()}"
+        self.web_url = f"http://{address}"
         command = [
             *(sys.executable, "-m", "gunicorn", "invoicehub.wsgi"),
-            *("--bind", f"127.0.0.1:{port}", "--workers", "2", "--threads", "8"),
-            "--preload",
-            # A browser's connection stays open while a test looks elsewhere.
-            *("--keep-alive", "75", "--worker-tmp-dir", str(self.folder)),
+            *("--config", str(BASE_DIR / "deploy" / "gunicorn.conf.py")),
         ]
-        process = self.start("web", command, {})
+        bound = {"WEB_BIND": address, "WEB_WORKERS": "2", "WEB_THREADS": "8"}
+        process = self.start("web", command, bound)
         self._until_answers(process, f"{self.web_url}/healthz")
         return process
+
+    def restart_web(self, web: Process) -> Process:
+        """Drain the web server and start one on its port: what `systemctl restart` does."""
+        code = web.terminate()
+        if code:
+            raise RuntimeError(f"The web server ended with {code}:\n{web.output()[-2000:]}")
+        return self.start_web(port=int(self.web_url.rpartition(":")[2]))
 
     def start_worker(self, *options: str, name: str = "", **settings: str) -> Process:
         """Start a delivery worker; do not wait for it."""
@@ -208,6 +218,7 @@ class Fleet:
             command,
             log=self.folder / f"{name}.log",
             environment={**self._environment, **(settings or {})},
+            code=self.code,
         )
         self.processes.append(process)
         return process

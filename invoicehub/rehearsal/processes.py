@@ -21,14 +21,20 @@ class Process:
     """
 
     def __init__(
-        self, name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str]
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        log: Path,
+        environment: Mapping[str, str],
+        code: Path = settings.BASE_DIR,
     ) -> None:
         self.name = name
         self.log = log
         with log.open("ab") as output:
             self._popen = subprocess.Popen(
                 [sys.executable, tether.__file__, str(os.getpid()), *command],
-                cwd=settings.BASE_DIR,
+                cwd=code,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
