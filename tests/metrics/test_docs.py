@@ -92,11 +92,16 @@ def test_every_alert_is_tested_and_explained() -> None:
     names = set(re.findall(r"- alert: (\w+)", ALERTS))
     tested = (DOCS / "alerts_test.yml").read_text()
     assert names == set(re.findall(r"alertname: (\w+)", tested))
-    explained = set(re.findall(r"^### (\w+)$", (DOCS / "monitoring.md").read_text(), re.MULTILINE))
-    assert names == explained
-    assert re.findall(r"monitoring\.md#(\w+)", ALERTS) == [
-        name.lower() for name in re.findall(r"- alert: (\w+)", ALERTS)
-    ]
+    runbooks = (DOCS / "operations.md").read_text()
+    [section] = re.findall(r"^## Alerts$(.+?)^## ", runbooks, re.MULTILINE | re.DOTALL)
+    assert names == set(re.findall(r"^### (\w+)$", section, re.MULTILINE))
+
+
+def test_every_alert_leads_to_its_runbook() -> None:
+    rules = re.findall(r"- alert: (\w+)$(.+?)(?=- alert:|\Z)", ALERTS, re.MULTILINE | re.DOTALL)
+    assert len(rules) == 10
+    for name, rule in rules:
+        assert re.findall(r"runbook_url: (\S+)", rule) == [f"docs/operations.md#{name.lower()}"]
 
 
 def test_every_metric_is_explained(metric_names: set[str]) -> None:
