@@ -1,6 +1,9 @@
 """Fixtures for every test: the people, an organization, an invoice, the sandbox provider."""
 
+import fcntl
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -18,6 +21,33 @@ from tests import factories
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long, so that no core waits for a browser in the end."""
     items.sort(key=lambda item: not any(map(item.get_closest_marker, ("browser", "process"))))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None,
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    django_db_blocker: DjangoDbBlocker,
+) -> None:
+    """Let one of several processes migrate a database that each of them gets a copy of."""
+    if hasattr(request.config, "workerinput"):
+        with django_db_blocker.unblock():
+            _migrate_once(tmp_path_factory.getbasetemp().parent / "template")
+
+
+def _migrate_once(done: Path) -> None:
+    test, name = connection.settings_dict["TEST"], connection.settings_dict["NAME"]
+    own, template = test["NAME"], f"test_{name}_template"
+    with done.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.fstat(lock.fileno()).st_size:
+            test["NAME"] = template
+            connection.creation.create_test_db(verbosity=0, autoclobber=True)
+            connection.close()
+            lock.write("done")
+    connection.settings_dict["NAME"] = name
+    test |= {"NAME": own, "TEMPLATE": template, "MIGRATE": False}
 
 
 @pytest.fixture(scope="session")
