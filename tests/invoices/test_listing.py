@@ -286,30 +286,30 @@ def test_any_number_makes_a_cursor_that_is_read_back() -> None:
 # Plans ----------------------------------------------------------------------------------------
 
 
+# By PostgreSQL alone: to make them in Python takes longer than all of these tests.
+_COPIES = """
+    INSERT INTO {table}
+    SELECT copy.* FROM {table} AS original, generate_series(1, %s) AS n, jsonb_populate_record(
+        original,
+        jsonb_build_object('id', nextval(pg_get_serial_sequence('{table}', 'id'))) || {changes}
+    ) AS copy
+"""
+
+
 @pytest.fixture
 def many(organization: Organization) -> Organization:
     """Thousands of invoices in every state."""
-    factories.make_invoice(organization)
-    customer = Customer.objects.get()
-    Customer.objects.bulk_create(
-        Customer(organization=organization, name=f"Name{n}", email=f"n{n}@x.example")
-        for n in range(500)
-    )
-    Invoice.objects.bulk_create(
-        Invoice(
-            organization=organization,
-            customer=customer,
-            number=f"P-{n:05}",
-            status=("draft", "sent", "paid", "failed")[n % 4],
-            failure_reason="no such address",
-            currency="NGN",
-            amount_minor=1 + n,
-            issued_on=date(2026, 3, 1) - timedelta(days=n % 700),
-            due_on=date(2026, 4, 1) - timedelta(days=n % 700),
-        )
-        for n in range(6_000)
-    )
+    factories.make_invoice(organization, failure_reason="no such address")
     with connection.cursor() as cursor:
+        invoices = """jsonb_build_object(
+            'number', 'P-' || lpad(n::text, 5, '0'),
+            'status', (ARRAY['draft', 'sent', 'paid', 'failed'])[n %% 4 + 1],
+            'amount_minor', n,
+            'issued_on', date '2026-03-01' - n %% 700,
+            'due_on', date '2026-04-01' - n %% 700)"""
+        cursor.execute(_COPIES.format(table="invoices_invoice", changes=invoices), [6_000])
+        customers = "jsonb_build_object('name', 'Name' || n, 'email', 'n' || n || '@x.example')"
+        cursor.execute(_COPIES.format(table="invoices_customer", changes=customers), [500])
         cursor.execute("ANALYZE invoices_invoice, invoices_customer")
     return organization
 
