@@ -2,7 +2,7 @@
 
 import base64
 import json
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from freezegun import freeze_time
 
 from invoices import listing, paging, searching
 from invoices.listing import Filter, Tab, query_back
-from invoices.models import Customer, Invoice, Organization
+from invoices.models import Invoice, Organization
 from invoices.paging import ORDERS, Place, turn_to
 from tests import factories
 from tests.ledger import steps
