@@ -1,6 +1,7 @@
 """Fixtures for every test: the people, an organization, an invoice, the sandbox provider."""
 
 import fcntl
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,13 @@ from tests import factories
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long, so that no core waits for a browser in the end."""
     items.sort(key=lambda item: not any(map(item.get_closest_marker, ("browser", "process"))))
+
+
+def pytest_collection_finish() -> None:
+    """Look less often for garbage, and not among what was imported: a sixth of the suite's work."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
