@@ -96,7 +96,7 @@ class Plan:
         return self._child(
             "web",
             [
-                *("-m", "gunicorn", "invoicehub.wsgi", "--bind", self.web.bind),
+                *("-m", "gunicorn", "invoicehub.demo.wsgi", "--bind", self.web.bind),
                 *("--workers", "2", "--worker-class", "gthread", "--threads", "4"),
                 *(
                     "--graceful-timeout",
