@@ -114,14 +114,18 @@ class InvoiceLineForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = InvoiceLine
-        fields = ["description", "quantity", "unit_price", "tax_rate"]
+        fields = ["description", "quantity", "unit_price", "tax_rate", "second_tax_rate"]
 
     def __init__(self, *args: Any, currency: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._places = money.minor_unit_exponent(currency)
+        self.fields["second_tax_rate"].required = False
         if self.instance.pk:
             price = Decimal(self.instance.unit_price_minor).scaleb(-self._places)
             self.initial["unit_price"] = price
+
+    def clean_second_tax_rate(self) -> Decimal:
+        return self.cleaned_data["second_tax_rate"] or Decimal(0)
 
     def clean_unit_price(self) -> Decimal:
         price: Decimal = self.cleaned_data["unit_price"]

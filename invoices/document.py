@@ -68,6 +68,7 @@ def _printed(line: InvoiceLine) -> DocumentLine:
         unit_price_minor=line.unit_price_minor,
         net_minor=line.net_minor,
         tax_rate=line.tax_rate,
+        second_tax_rate=line.second_tax_rate,
     )
 
 

@@ -4,17 +4,23 @@ The amount is decided here, by the lines and the discount, and nowhere else: pag
 API show what is stored.
 """
 
-import hashlib
 import logging
-from dataclasses import dataclass, fields
-from datetime import date
-from decimal import Decimal
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from deliveries.models import Delivery
 from invoices import corrections, customers, history, money, numbering, sending
+from invoices.draft import (
+    COLUMNS,
+    LINE_COLUMNS,
+    Draft,
+    NewCustomer,
+    holds,
+    is_same,
+    values_of,
+    version_of,
+)
 from invoices.models import Customer, Invoice, InvoiceLine, Organization
 
 logger = logging.getLogger(__name__)
@@ -52,54 +58,6 @@ class AmountImpossible(CannotBeChanged):
     """What the lines come to is no amount that anybody can owe."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DraftLine:
-    description: str
-    quantity: Decimal
-    unit_price_minor: int
-    tax_rate: Decimal
-
-    @property
-    def net_minor(self) -> int:
-        return money.net_minor(self.quantity, self.unit_price_minor)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewCustomer:
-    """A customer that comes into being with the invoice; one that is there already is taken.
-
-    `shared` is an address that several customers may have: somebody was asked.
-    """
-
-    name: str
-    email: str = ""
-    address: str = ""
-    shared: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Draft:
-    """All that a person decides about an invoice."""
-
-    number: str
-    customer: Customer | NewCustomer
-    currency: str
-    issued_on: date
-    due_on: date
-    lines: tuple[DraftLine, ...]
-    discount_rate: Decimal = Decimal(0)
-    payment_terms: str = ""
-    notes: str = ""
-    to: tuple[str, ...] = ()
-    cc: tuple[str, ...] = ()
-
-
-_COLUMNS = [
-    *("number", "currency", "issued_on", "due_on", "discount_rate", "payment_terms", "notes"),
-    *("to", "cc"),
-]
-
-
 def create(organization: Organization, draft: Draft, *, user_id: int) -> Invoice:
     """Make the draft an invoice; one transaction. Raise `CannotBeChanged`.
 
@@ -112,7 +70,7 @@ def create(organization: Organization, draft: Draft, *, user_id: int) -> Invoice
                 organization=organization,
                 customer=_customer(organization, draft.customer),
                 amount_minor=amount_minor,
-                **_values(draft),
+                **values_of(draft),
             )
             _write_lines(invoice, draft)
             history.tell(invoice, f"{invoice.number} was written.", user_id=user_id)
@@ -161,26 +119,6 @@ def lock(invoice_id: int, organization: Organization) -> Invoice:
     )
 
 
-def version_of(invoice: Invoice) -> str:
-    """Name what a person can change of an invoice: other stored contents, another name."""
-    shown = [getattr(invoice, name) for name in (*_COLUMNS, "customer_id", "status")]
-    lines = invoice.lines.order_by("position").values_list(
-        "description", "quantity", "unit_price_minor", "tax_rate"
-    )
-    contents = [_plain(value) for row in ([*shown], *lines) for value in row]
-    return hashlib.blake2b(repr(contents).encode(), digest_size=12).hexdigest()
-
-
-def holds(invoice: Invoice, draft: Draft) -> bool:
-    """Tell whether the draft is stored already: a double click changes nothing."""
-    values = _values(draft)
-    return (
-        all(_plain(getattr(invoice, name)) == _plain(values[name]) for name in _COLUMNS)
-        and _lines_of(invoice) == [*draft.lines]
-        and _is(invoice.customer, draft.customer)
-    )
-
-
 def cannot_be_changed(invoice: Invoice, last: Delivery | None) -> str:
     """Say why an invoice does not change any more; empty while it may.
 
@@ -215,20 +153,15 @@ def _insist_on_version(invoice: Invoice, version: str) -> None:
 
 def _store(invoice: Invoice, draft: Draft) -> None:
     had_lines = invoice.lines.exists()
-    for name, value in _values(draft).items():
+    for name, value in values_of(draft).items():
         setattr(invoice, name, value)
     invoice.customer = _customer(invoice.organization, draft.customer)
     # An imported invoice may have an amount and no lines: it keeps it until it gets some.
     if had_lines or draft.lines:
         invoice.amount_minor = _amount(draft)
-    invoice.save(update_fields=[*_COLUMNS, "customer", "amount_minor"])
+    invoice.save(update_fields=[*COLUMNS, "customer", "amount_minor"])
     invoice.lines.all().delete()
     _write_lines(invoice, draft)
-
-
-def _values(draft: Draft) -> dict[str, object]:
-    mine = {field.name: getattr(draft, field.name) for field in fields(draft)}
-    return {name: mine[name] for name in _COLUMNS} | {"to": [*draft.to], "cc": [*draft.cc]}
 
 
 def _write_lines(invoice: Invoice, draft: Draft) -> None:
@@ -236,10 +169,7 @@ def _write_lines(invoice: Invoice, draft: Draft) -> None:
         InvoiceLine(
             invoice=invoice,
             position=position,
-            description=line.description,
-            quantity=line.quantity,
-            unit_price_minor=line.unit_price_minor,
-            tax_rate=line.tax_rate,
+            **{name: getattr(line, name) for name in LINE_COLUMNS},
         )
         for position, line in enumerate(draft.lines, start=1)
     )
@@ -249,7 +179,7 @@ def _customer(organization: Organization, customer: Customer | NewCustomer) -> C
     if isinstance(customer, Customer):
         return customer
     known = list(customers.with_address(organization, customer.email))
-    if same := next((each for each in known if _is(each, customer)), None):
+    if same := next((each for each in known if is_same(each, customer)), None):
         return same
     if known and not customers.is_same_address(customer.email, customer.shared):
         raise SameAddress(known[0])
@@ -283,38 +213,6 @@ def _made_already(organization: Organization, draft: Draft) -> Invoice:
     if invoice.status == Invoice.Status.DRAFT and holds(invoice, draft):
         return invoice
     raise NumberTaken(_taken(draft.number, numbering.next_number(organization)))
-
-
-def _lines_of(invoice: Invoice) -> list[DraftLine]:
-    return [
-        DraftLine(
-            description=line.description,
-            quantity=line.quantity,
-            unit_price_minor=line.unit_price_minor,
-            tax_rate=line.tax_rate,
-        )
-        for line in invoice.lines.all()
-    ]
-
-
-def _is(customer: Customer, wanted: Customer | NewCustomer) -> bool:
-    if isinstance(wanted, Customer):
-        return customer == wanted
-    if customer.name.strip().casefold() != wanted.name.strip().casefold():
-        return False
-    if not customers.is_same_address(customer.email, wanted.email):
-        return False
-    # Without an e-mail address, a name alone does not tell two customers apart.
-    return bool(wanted.email) or _lines(customer.address) == _lines(wanted.address)
-
-
-def _plain(value: object) -> object:
-    """Make equal values equal texts: 7.5 and 7.5000 are one rate, CR LF is a form's line break."""
-    return f"{value.normalize():f}" if isinstance(value, Decimal) else _lines(str(value))
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n")
 
 
 def _insist_on_the_number(error: IntegrityError) -> None:

@@ -8,7 +8,8 @@ places and nowhere else:
 1. *Once per line.* The line's net is quantity times unit price, rounded to the minor unit.
    Quantities have up to six decimal places.
 2. *The discount, once per tax rate.* The nets of all lines with that rate are added, multiplied by
-   the invoice's discount and rounded; what is left is the base of the tax.
+   the invoice's discount and rounded; what is left is the base of the tax. Lines with two taxes
+   count as a rate of their own here, and what is left of them belongs to the bases of both.
 3. *The tax, once per tax rate.* That base times the rate, rounded. Rounding the discount or the tax
    of each line would add up as many errors as there are lines.
 
@@ -76,14 +77,18 @@ class HasNet(Protocol):
     @property
     def tax_rate(self) -> Decimal: ...
 
+    @property
+    def second_tax_rate(self) -> Decimal: ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """What a line's money depends on. `tax_rate` is in per cent: 7.5 is 7.5 %."""
+    """What a line's money depends on. Rates are in per cent: 7.5 is 7.5 %."""
 
     quantity: Decimal
     unit_price_minor: int
     tax_rate: Decimal
+    second_tax_rate: Decimal = Decimal(0)
 
     @property
     def net_minor(self) -> int:
@@ -92,7 +97,10 @@ class Line:
 
 @dataclass(frozen=True)
 class TaxAmount:
-    """The tax of all lines with one rate. The base is what is left of them after the discount."""
+    """The tax of all lines with one rate. The base is what is left of them after the discount.
+
+    A line with two rates is in the bases of both.
+    """
 
     rate: Decimal
     base_minor: int
@@ -139,13 +147,23 @@ def discount_minor(net_minor: int, rate: Decimal) -> int:
     return _per_cent(net_minor, rate)
 
 
+def rates_of(line: HasNet) -> tuple[Decimal, ...]:
+    """Return the rates that a line is taxed by, the lowest first: one, or two that differ."""
+    rates = {rate for rate in (line.tax_rate, line.second_tax_rate) if rate}
+    return tuple(sorted(rates)) or (Decimal(0),)
+
+
 def totals(lines: Iterable[HasNet], *, discount_rate: Decimal = Decimal(0)) -> Totals:
     """Add up the lines; `taxes` has one entry per distinct rate, zero included, lowest first."""
-    nets: defaultdict[Decimal, int] = defaultdict(int)
+    nets: defaultdict[tuple[Decimal, ...], int] = defaultdict(int)
     for line in lines:
-        nets[line.tax_rate] += line.net_minor
-    discounts = {rate: discount_minor(net, discount_rate) for rate, net in nets.items()}
-    taxes = tuple(_taxed(rate, nets[rate] - discounts[rate]) for rate in sorted(nets))
+        nets[rates_of(line)] += line.net_minor
+    discounts = {rates: discount_minor(net, discount_rate) for rates, net in nets.items()}
+    bases: defaultdict[Decimal, int] = defaultdict(int)
+    for rates, net in nets.items():
+        for rate in rates:
+            bases[rate] += net - discounts[rates]
+    taxes = tuple(_taxed(rate, bases[rate]) for rate in sorted(bases))
     net, discount = sum(nets.values()), sum(discounts.values())
     gross = net - discount + sum(tax.tax_minor for tax in taxes)
     return Totals(net, taxes, gross, discount)
@@ -186,6 +204,11 @@ def format_figure(amount_minor: int, currency: str, locale: str) -> str:
     pattern = _with_fixed_places(find_locale(locale).decimal_formats[None].pattern, currency)
     with decimal.localcontext(_EVERY_DIGIT):
         return format_decimal(_major(amount_minor, currency), pattern, locale=find_locale(locale))
+
+
+def plain_amount(amount_minor: int, currency: str) -> str:
+    """Write an amount for programs, with all places of its currency: 45000.00."""
+    return f"{_major(amount_minor, currency):f}"
 
 
 @lru_cache

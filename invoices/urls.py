@@ -3,6 +3,7 @@
 from django.urls import path
 
 from invoices.views import (
+    api,
     batches,
     bounces,
     closing,
@@ -100,6 +101,8 @@ urlpatterns = [
     path("invitations/<str:token>", invitations.open_invitation, name="open_invitation"),
     path("invitation", invitations.invitation, name="invitation"),
     path("settings/reminders", reminders.reminder_settings, name="reminder_settings"),
+    path("api/invoices", api.invoice_records, name="invoice_records"),
+    path("api/invoices/<int:invoice_id>", api.invoice_record, name="invoice_record"),
     path("deliveries/<int:delivery_id>", sending.delivery, name="delivery"),
     path("organization", home.choose_organization, name="choose_organization"),
 ]

@@ -11,8 +11,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from invoices import money, validation
-from invoices.drafting import MOST_LINES, MOST_MINOR, DraftLine, NewCustomer
-from invoices.forms.fields import AddressListField, CustomerField, FigureField, PercentField
+from invoices.draft import DraftLine, NewCustomer
+from invoices.drafting import MOST_LINES, MOST_MINOR
+from invoices.forms.fields import (
+    AddressListField,
+    CustomerField,
+    FigureField,
+    PercentField,
+    TaxRatesField,
+)
 from invoices.models import Organization
 
 _FIRST_DAY, _LAST_DAY = date(2000, 1, 1), date(2199, 12, 31)
@@ -151,7 +158,7 @@ class LineForm(forms.Form):
             most=largest,
             out_of_range=_("This price is too large."),
         )
-        self.fields["tax_rate"] = PercentField(locale=locale, label=_("Tax, %"))
+        self.fields["tax_rate"] = TaxRatesField(locale=locale, label=_("Tax, %"))
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
@@ -177,11 +184,13 @@ class LineForm(forms.Form):
         values = self.cleaned_data
         if self.is_blank:
             return None
+        first, second = values["tax_rate"]
         return DraftLine(
             description=values["description"],
             quantity=values["quantity"],
             unit_price_minor=int(values["unit_price"].scaleb(self.places)),
-            tax_rate=values["tax_rate"],
+            tax_rate=first,
+            second_tax_rate=second,
         )
 
 

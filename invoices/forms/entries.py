@@ -9,7 +9,8 @@ from babel import Locale
 from django.utils.functional import cached_property
 
 from invoices import figures, money, numbering
-from invoices.drafting import MOST_LINES, Draft, DraftLine, version_of
+from invoices.draft import Draft, DraftLine, version_of
+from invoices.drafting import MOST_LINES
 from invoices.forms.drafts import DraftForm, LineFormSet
 from invoices.models import Invoice, InvoiceLine, Organization
 
@@ -61,7 +62,7 @@ class Entry:
             "payment_terms": last.payment_terms if last else "",
             "customer": customer,
         }
-        line = _blank(last_line.tax_rate if last_line else Decimal(0), locale)
+        line = _blank(_typed_rates(last_line, locale) if last_line else "")
         return cls(organization, locale, data=_as_data(values, [line]), judged=False)
 
     @classmethod
@@ -76,7 +77,7 @@ class Entry:
         }
         currency = _known(invoice.currency)
         lines = [_typed(line, currency, locale) for line in invoice.lines.all()]
-        lines = lines or [_blank(Decimal(0), locale)]
+        lines = lines or [_blank()]
         return cls(invoice.organization, locale, data=_as_data(values, lines), judged=False)
 
     @property
@@ -89,8 +90,7 @@ class Entry:
         """Return the same entry with a line more or less: nothing typed is lost or judged."""
         lines = self._typed_lines()
         if self.step == "add-line":
-            rate = {"tax_rate": lines[-1]["tax_rate"]} if lines else {}
-            lines = [*lines, _blank(Decimal(0), self.locale) | rate][:MOST_LINES]
+            lines = [*lines, _blank(lines[-1]["tax_rate"] if lines else "")][:MOST_LINES]
         else:
             gone = self.step.removeprefix("remove-line-")
             lines = [line for place, line in enumerate(lines) if str(place) != gone]
@@ -184,7 +184,7 @@ def _typed(line: InvoiceLine, currency: str, locale: Locale) -> dict[str, str]:
         "description": line.description,
         "quantity": figures.typed(line.quantity.normalize(), locale),
         "unit_price": figures.typed_price(line.unit_price_minor, locale, currency=currency),
-        "tax_rate": _typed_rate(line.tax_rate, locale),
+        "tax_rate": _typed_rates(line, locale),
     }
 
 
@@ -192,6 +192,9 @@ def _typed_rate(rate: Decimal, locale: Locale) -> str:
     return figures.typed(rate.normalize(), locale) if rate else ""
 
 
-def _blank(tax_rate: Decimal, locale: Locale) -> dict[str, str]:
-    rate = _typed_rate(tax_rate, locale)
-    return {"description": "", "quantity": "1", "unit_price": "", "tax_rate": rate}
+def _typed_rates(line: InvoiceLine, locale: Locale) -> str:
+    return " + ".join(_typed_rate(rate, locale) for rate in money.rates_of(line))
+
+
+def _blank(rates: str = "") -> dict[str, str]:
+    return {"description": "", "quantity": "1", "unit_price": "", "tax_rate": rates}

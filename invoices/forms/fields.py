@@ -60,6 +60,28 @@ class PercentField(FigureField):
         return super().clean(text) or Decimal(0)
 
 
+class TaxRatesField(forms.CharField):
+    """The rate of a line's tax, or the rates of two: 5 + 9.975. Always returns two, 0 for none."""
+
+    def __init__(self, *, locale: Locale, **options: Any) -> None:
+        # Not inputmode=decimal: a phone's keyboard for figures has no plus.
+        widget = forms.TextInput(attrs={"autocomplete": "off"})
+        super().__init__(required=False, max_length=100, widget=widget, **options)
+        self._rate = PercentField(locale=locale)
+
+    def clean(self, value: Any) -> tuple[Decimal, Decimal]:
+        parts = super().clean(value).split("+")
+        rates = [rate for rate in map(self._rate.clean, parts) if rate]
+        if len(rates) > 2:
+            raise ValidationError(_("A line has at most two taxes."), code="many")
+        if len(rates) == 2 and rates[0] == rates[1]:
+            raise ValidationError(
+                _("Enter two taxes of the same rate as one: twice as much."), code="same"
+            )
+        first, second = [*rates, Decimal(0), Decimal(0)][:2]
+        return first, second
+
+
 class AddressListField(forms.CharField):
     """E-mail addresses, one a line or parted by commas."""
 

@@ -114,24 +114,33 @@ _DISAGREEING = """
 _REPEATED = """
     SELECT line, number, first FROM (
         SELECT line, number, min(line) OVER (
-            PARTITION BY number, description, quantity, unit_price_minor, tax_rate
+            PARTITION BY number, description, quantity, unit_price_minor, tax_rate,
+                         second_tax_rate
         ) AS first
         FROM pg_temp.import_line
     ) l WHERE line > first
 """
 
-# Rounded as invoices.money does: half away from zero, once per line and once per rate of tax.
+# Rounded as invoices.money does: half away from zero, once per line and once per rate of tax. A
+# line with a second tax is in the bases of both rates, and once in the net.
 _TOTALS = """
     CREATE TEMPORARY TABLE import_invoice AS
-    WITH net AS (
-        SELECT number, tax_rate, min(line) AS line, min(amount_minor) AS least,
+    WITH taxed AS (
+        SELECT number, tax_rate AS rate, line, amount_minor, quantity, unit_price_minor, 1 AS once
+        FROM pg_temp.import_line
+        UNION ALL
+        SELECT number, second_tax_rate, line, amount_minor, quantity, unit_price_minor, 0
+        FROM pg_temp.import_line WHERE second_tax_rate > 0
+    ), net AS (
+        SELECT number, rate, min(line) AS line, min(amount_minor) AS least,
                max(amount_minor) AS claimed, sum(round(quantity * unit_price_minor)) AS base,
+               sum(once * round(quantity * unit_price_minor)) AS net,
                count(*) FILTER (WHERE unit_price_minor IS NULL) AS unknown
-        FROM pg_temp.import_line GROUP BY number, tax_rate
+        FROM taxed GROUP BY number, rate
     )
     SELECT number, min(line) AS line, min(least) AS least, max(claimed) AS claimed,
            CASE WHEN sum(unknown) = 0
-                THEN sum(base) + sum(round(base * tax_rate * 0.01)) END AS gross
+                THEN sum(net) + sum(round(base * rate * 0.01)) END AS gross
     FROM net GROUP BY number
 """
 _NOTHING_OWED = "SELECT line, gross, NULL FROM pg_temp.import_invoice WHERE gross <= 0"

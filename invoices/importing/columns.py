@@ -111,6 +111,11 @@ COLUMNS = (
         ),
     ),
     Column(
+        name="second_tax_rate",
+        meaning=_("Of a second tax on the same line, as in Québec."),
+        aliases=("second tax", "tax 2", "tax rate 2", "vat 2"),
+    ),
+    Column(
         name="payment_terms",
         meaning=_("Printed on the invoice."),
         aliases=("terms", "Zahlungsbedingungen", "Zahlungsziel"),
@@ -124,7 +129,7 @@ COLUMNS = (
 REQUIRED = tuple(column.name for column in COLUMNS if column.required)
 
 # Columns whose numbers and dates tell how a file writes them.
-NUMBERS = ("amount", "quantity", "unit_price", "tax_rate")
+NUMBERS = ("amount", "quantity", "unit_price", "tax_rate", "second_tax_rate")
 DATES = ("issued_on", "due_on")
 
 

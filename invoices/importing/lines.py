@@ -53,6 +53,7 @@ class Line(NamedTuple):
     quantity: Decimal
     unit_price_minor: int | None
     tax_rate: Decimal
+    second_tax_rate: Decimal
     # What the file says that the invoice comes to; None where it leaves that to the lines.
     amount_minor: int | None
 
@@ -82,6 +83,7 @@ class Reader:
         currency = self._value("currency", values.currency, required=True)
         issued_on, due_on = self._days()
         unit_price, amount = self._money(currency)
+        tax_rate, second_tax_rate = self._tax_rates()
         line = Line(
             line=row.line,
             number=number,
@@ -97,7 +99,8 @@ class Reader:
             description=self._text("description") or _("As agreed"),
             quantity=self._value("quantity", self._quantity) or Decimal(1),
             unit_price_minor=unit_price,
-            tax_rate=self._value("tax_rate", self._tax_rate) or Decimal(0),
+            tax_rate=tax_rate,
+            second_tax_rate=second_tax_rate,
             amount_minor=amount,
         )
         return line if number else None
@@ -121,11 +124,21 @@ class Reader:
         amount = self._value("amount", read, required=not self._priced)
         if self._priced:
             return self._value("unit_price", read, required=True), amount
-        if self._cell("tax_rate") or self._cell("quantity") not in {"", "1"}:
-            column = "tax_rate" if self._cell("tax_rate") else "quantity"
+        rates = [name for name in ("tax_rate", "second_tax_rate") if self._cell(name)]
+        if rates or self._cell("quantity") not in {"", "1"}:
+            column = rates[0] if rates else "quantity"
             sentence = _("A quantity or tax rate needs a unit_price beside it.")
             self._tell(column, self._cell(column), sentence)
         return amount, None
+
+    def _tax_rates(self) -> tuple[Decimal, Decimal]:
+        """Return two rates, 0 for none; one alone is the first, in whichever column it stands."""
+        first = self._value("tax_rate", self._tax_rate) or Decimal(0)
+        second = self._value("second_tax_rate", self._tax_rate) or Decimal(0)
+        if first and first == second:
+            sentence = _("Both taxes have the same rate: write them as one, twice as much.")
+            self._tell("second_tax_rate", self._cell("second_tax_rate"), sentence)
+        return (first, second) if first else (second, first)
 
     # Cells ---------------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ _TABLE = """
         quantity numeric NOT NULL,
         unit_price_minor bigint,
         tax_rate numeric NOT NULL,
+        second_tax_rate numeric NOT NULL,
         amount_minor bigint
     )
 """

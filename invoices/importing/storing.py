@@ -81,9 +81,10 @@ _INVOICES = """
 """
 _LINES = """
     INSERT INTO invoices_invoiceline
-        (invoice_id, position, description, quantity, unit_price_minor, tax_rate)
+        (invoice_id, position, description, quantity, unit_price_minor, tax_rate, second_tax_rate)
     SELECT invoice.id, row_number() OVER (PARTITION BY line.number ORDER BY line.line),
-           line.description, line.quantity, line.unit_price_minor, line.tax_rate
+           line.description, line.quantity, line.unit_price_minor, line.tax_rate,
+           line.second_tax_rate
     FROM pg_temp.import_line line
     JOIN invoices_invoice invoice
       ON invoice.organization_id = %(organization_id)s AND invoice.number = line.number

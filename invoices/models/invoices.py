@@ -198,6 +198,13 @@ class InvoiceLine(models.Model):
         default=Decimal(0),
         help_text="In per cent: 7.5 means 7.5 %.",
     )
+    second_tax_rate = models.DecimalField(
+        max_digits=7,
+        decimal_places=4,
+        default=Decimal(0),
+        db_default=Decimal(0),
+        help_text="Of a second tax on the same line, as in Québec; 0 for none.",
+    )
 
     class Meta:
         ordering = ["position"]
@@ -206,6 +213,16 @@ class InvoiceLine(models.Model):
             models.CheckConstraint(name="line_quantity_positive", condition=Q(quantity__gt=0)),
             models.CheckConstraint(
                 name="line_tax_rate_sane", condition=Q(tax_rate__gte=0, tax_rate__lte=100)
+            ),
+            models.CheckConstraint(
+                name="line_second_tax_rate_sane",
+                condition=Q(second_tax_rate__gte=0, second_tax_rate__lte=100),
+            ),
+            # Totals stand by rate: of two taxes with one rate, only one would be charged.
+            models.CheckConstraint(
+                name="line_second_tax_beside_another",
+                condition=Q(second_tax_rate=0)
+                | (Q(tax_rate__gt=0) & ~Q(second_tax_rate=F("tax_rate"))),
             ),
         ]
 

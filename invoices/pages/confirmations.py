@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import dataclass
 
-from babel.numbers import format_decimal
 from django.utils.translation import gettext as _
 
 from invoices import forecasts
@@ -71,9 +70,9 @@ def confirmation(choice: Choice, *, formats: Formats) -> Confirmation:
 
 def _group(why: BatchItem.Skipped | Kind, group: forecasts.Group, formats: Formats) -> ChosenGroup:
     if isinstance(why, Kind):
-        heading = f"{format_decimal(group.count, locale=formats.locale)} {_problem_words(why)}"
+        heading = f"{formats.count(group.count)} {_problem_words(why)}"
     else:
-        heading = skipped_words(why, group.count)
+        heading = skipped_words(why, group.count, formats)
     return ChosenGroup(
         heading=heading,
         rows=tuple(_row(invoice, sentence, formats) for invoice, sentence in group.examples),

@@ -1,7 +1,7 @@
 """The PDF behind an invoice's page: as it is handed over, or as it would be."""
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
@@ -24,14 +24,17 @@ def pdf_of(invoice: Invoice) -> Pdf | None:
     """Return the document; None while the invoice has no amount. Raises InvoiceNotRenderable.
 
     Once it is stored for the provider, those bytes are the document, whatever a template or a
-    customer's address has become since. After a known refusal it would be composed anew.
+    customer's address has become since, and whether or not the invoice was voided. After a known
+    refusal it would be composed anew. What is made now of a void invoice is marked as such.
     """
     stored = _stored(invoice)
     if stored is not None:
         return stored
     if invoice.amount_minor is None:
         return None
-    return Pdf(name=file_name(invoice), content=render(document_of(invoice)))
+    # Here and not in the document: an e-mail under way while its invoice is voided bears no mark.
+    document = replace(document_of(invoice), void=invoice.status == Invoice.Status.VOID)
+    return Pdf(name=file_name(invoice), content=render(document))
 
 
 def _stored(invoice: Invoice) -> Pdf | None:

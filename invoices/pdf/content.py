@@ -10,7 +10,7 @@ from babel import Locale
 from babel.dates import format_date
 from babel.numbers import format_decimal, format_percent
 
-from invoices.money import find_locale, format_amount, format_figure
+from invoices.money import find_locale, format_amount, format_figure, rates_of
 from invoices.pdf.document import DocumentLine, InvoiceDocument, Party
 from invoices.pdf.fonts import families_for
 from invoices.pdf.glyphs import displayable
@@ -44,6 +44,7 @@ class _Content:
         document, words = self.document, self.words
         return {
             "title": self._title(),
+            "mark": words.void if document.void else "",
             "author": document.sender.name,
             "sender": self._sender(document.sender),
             "customer": self._customer(document.customer),
@@ -59,10 +60,7 @@ class _Content:
             "sums": self._sums(),
             "total": self._total(),
             "pay_by": self._pay_by(),
-            "payment": _titled(
-                (words.payment_details, document.payment_details),
-                (words.payment_terms, document.payment_terms),
-            ),
+            "payment": self._payment(),
             "notes": _titled((words.notes, document.notes)),
             "footer": self._footer(),
         }
@@ -88,7 +86,7 @@ class _Content:
             (words.issued_on, self._date(document.issued_on)),
             (words.due_on, self._date(document.due_on)),
             (words.customer_tax_id, document.customer.tax_id),
-            (words.amount_due, self._amount(document.amount_minor)),
+            (words.amount_due, "" if document.void else self._amount(document.amount_minor)),
         )
 
     def _line(self, line: DocumentLine) -> dict[str, str]:
@@ -96,9 +94,12 @@ class _Content:
             "description": line.description,
             "quantity": self._number(line.quantity),
             "unit_price": self._figure(line.unit_price_minor),
-            "tax": self._percent(line.tax_rate),
+            "tax": self._tax(line),
             "amount": self._figure(line.net_minor),
         }
+
+    def _tax(self, line: DocumentLine) -> str:
+        return " + ".join(self._percent(rate) for rate in rates_of(line))
 
     def _sums(self) -> list[dict[str, str]]:
         """The net, the discount and a row per rate, which names a base that is not the net."""
@@ -126,7 +127,18 @@ class _Content:
             "text": self._amount(self.document.amount_minor),
         }
 
+    def _payment(self) -> list[dict[str, str]]:
+        document, words = self.document, self.words
+        if document.void:
+            return []
+        return _titled(
+            (words.payment_details, document.payment_details),
+            (words.payment_terms, document.payment_terms),
+        )
+
     def _pay_by(self) -> str:
+        if self.document.void:
+            return self.words.nothing_to_pay
         return self.words.pay_by.format(
             amount=self._amount(self.document.amount_minor), date=self._date(self.document.due_on)
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
-from invoices.money import TaxAmount
+from invoices import money
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +20,14 @@ class Party:
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentLine:
-    """One row of the table. `tax_rate` is in per cent: 7.5 is 7.5 %."""
+    """One row of the table. Rates are in per cent: 7.5 is 7.5 %."""
 
     description: str
     quantity: Decimal
     unit_price_minor: int
     net_minor: int
     tax_rate: Decimal
+    second_tax_rate: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class InvoiceDocument:
     before the discount; `amount_minor` is what the customer owes, taxes included. Texts are data,
     whatever characters they hold; line breaks in them are kept. `logo` is a PNG or JPEG; one that
     cannot be read is left out. `created_at` is only the date in the PDF's metadata: midnight UTC of
-    `issued_on` if None.
+    `issued_on` if None. A `void` document is marked as such on each page, and asks for no money.
     """
 
     number: str
@@ -48,7 +49,7 @@ class InvoiceDocument:
     sender: Party
     customer: Party
     lines: tuple[DocumentLine, ...]
-    taxes: tuple[TaxAmount, ...]
+    taxes: tuple[money.TaxAmount, ...]
     net_minor: int
     amount_minor: int
     discount_rate: Decimal = Decimal(0)
@@ -58,6 +59,7 @@ class InvoiceDocument:
     notes: str = ""
     logo: bytes | None = field(default=None, repr=False)
     created_at: datetime | None = None
+    void: bool = False
 
     def texts(self) -> Iterator[str]:
         """Everything a person wrote: what `missing_glyphs` should be asked about."""
@@ -74,10 +76,10 @@ class InvoiceDocument:
             return "net and taxes do not add up to the invoice's amount"
         if self.lines and lines != self.net_minor:
             return "the lines do not add up to the invoice's net"
-        if self.lines and self.net_minor - self.discount_minor != self._taxed_minor:
-            return "the bases of the taxes do not add up to the invoice's net"
+        if self.lines and self.taxes != self._taxes_of_the_lines:
+            return "the taxes are not those of its lines"
         return None
 
     @property
-    def _taxed_minor(self) -> int:
-        return sum(tax.base_minor for tax in self.taxes)
+    def _taxes_of_the_lines(self) -> tuple[money.TaxAmount, ...]:
+        return money.totals(self.lines, discount_rate=self.discount_rate).taxes

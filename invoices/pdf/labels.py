@@ -29,6 +29,8 @@ class Labels:
     payment_terms: str
     payment_details: str
     notes: str
+    void: str
+    nothing_to_pay: str
 
 
 _LABELS = {
@@ -55,6 +57,8 @@ _LABELS = {
         payment_terms="Payment terms",
         payment_details="Payment details",
         notes="Notes",
+        void="VOID",
+        nothing_to_pay="This invoice is void: there is nothing to pay.",
     )
 }
 

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 
 from invoices import drafting, pages, resending
 from invoices.access import MemberRequest, invoice_or_404, member_required, sender_only
+from invoices.draft import version_of
 from invoices.forms import fields
 from invoices.forms.entries import Entry
 from invoices.methods import only
@@ -116,7 +117,7 @@ def _save(request: MemberRequest, invoice: Invoice, entry: Entry) -> HttpRespons
         raise Http404 from None
     except drafting.ChangedMeanwhile as refusal:
         invoice = invoice_or_404(request, invoice.pk)
-        entry = entry.over(drafting.version_of(invoice))
+        entry = entry.over(version_of(invoice))
         overwrite = _("Nothing of yours is lost: save once more to put it in place of theirs.")
         return _form_page(request, entry, invoice=invoice, refusal=f"{refusal} {overwrite}")
     except drafting.SameAddress as refusal:

@@ -6,7 +6,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from invoices import sending
+from invoices import records, sending
 from invoices.access import (
     MemberRequest,
     api_member_required,
@@ -50,16 +50,7 @@ def send_invoice(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
 @only("GET", "HEAD")
 @api_member_required
 def delivery(request: MemberRequest, delivery_id: int) -> HttpResponse:
-    found = delivery_or_404(request, delivery_id)
-    return JsonResponse(
-        {
-            "deliveryId": found.pk,
-            "status": found.status,
-            "attempts": found.attempts,
-            "nextAttemptAt": found.next_attempt_at,
-            "error": found.last_error or None,
-        }
-    )
+    return JsonResponse(records.delivery_record(delivery_or_404(request, delivery_id)))
 
 
 def _refused(request: MemberRequest, invoice_id: int, refusal: Exception) -> HttpResponseBase:

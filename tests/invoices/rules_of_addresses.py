@@ -87,6 +87,8 @@ RULES: dict[str, Rule] = {
     "invoice_detail": look(),
     "invoice_state": look(),
     "invoice_pdf": look(),
+    "invoice_records": look(),
+    "invoice_record": look(),
     "delivery": look(),
     "new_invoice": sender(
         data=lambda world: AN_INVOICE | {"customer": world.invoices[0].customer_id}

@@ -12,7 +12,7 @@ from django.test import Client
 
 from deliveries import kinds
 from invoices import drafting, numbering
-from invoices.drafting import Draft, DraftLine
+from invoices.draft import Draft, DraftLine
 from invoices.models import Customer, Invoice, InvoiceLine, Organization
 from tests import factories
 from tests.ledger import steps
@@ -83,6 +83,34 @@ def test_a_new_invoice_is_a_draft_whose_amount_its_lines_decide(
     assert [line.net_minor for line in invoice.lines.all()] == [4_500_000, 833]
     # 45,000.00 - 10 % = 40,500.00 + 7.5 %; 8.33 - 0.83 = 7.50 + 5 % = 0.38
     assert invoice.amount_minor == 4_050_000 + 303_750 + 750 + 38
+
+
+def test_two_taxes_of_a_line_are_typed_with_a_plus(as_owner: Client, customer: Customer) -> None:
+    hours = [("Conseil", "0.333", "25.00", "5 + 9.975 %")] * 7
+    as_owner.post(NEW, typed(*hours, customer=customer.pk))
+    invoice = Invoice.objects.get()
+    assert invoice.amount_minor == 6_705
+    assert {(line.tax_rate, line.second_tax_rate) for line in invoice.lines.all()} == {
+        (Decimal(5), Decimal("9.975"))
+    }
+    assert shown(text(as_owner.get(f"/invoices/{invoice.pk}/edit")), "lines-6-tax_rate") == (
+        "5 + 9.975"
+    )
+    page = text(as_owner.get(f"/invoices/{invoice.pk}"))
+    assert "5% + 9.975%" in page
+    assert "Tax 9.975% on ₦58.31" in page
+
+
+def test_taxes_that_make_no_sense_are_told_beside_the_line(as_owner: Client) -> None:
+    for rates, told in {
+        "5 + 5": "as one",
+        "1 + 2 + 3": "at most two",
+        "5 + x": "no number",
+        "+" * 101: "at most 100",
+    }.items():
+        page = text(as_owner.post(NEW, typed(("Rice", "1", "5.00", rates))))
+        assert told in page
+    assert not Invoice.objects.exists()
 
 
 def test_a_new_customer_comes_with_it(as_owner: Client, organization: Organization) -> None:

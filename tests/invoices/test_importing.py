@@ -50,6 +50,32 @@ def test_totals_are_rounded_as_money_rounds_them(
     assert invoice.amount_minor == money.totals(invoice.lines.all()).gross_minor
 
 
+@pytest.mark.parametrize(("first", "second"), [("5", "9.975"), ("9.975", "5"), ("", "5")])
+def test_a_second_tax_comes_in_a_column_of_its_own(
+    organization: Organization, first: str, second: str
+) -> None:
+    hours = [
+        ",".join(
+            [
+                item(description=f"Hour {n}", quantity="0.333", unit_price="25.00", tax_rate=first),
+                second,
+            ]
+        )
+        for n in range(7)
+    ]
+    content = file_of(*hours, header=f"{LINES_HEADER},Tax 2")
+    report = run(content, organization)
+    assert report.imported, told(report)
+    invoice = Invoice.objects.get()
+    assert invoice.amount_minor == money.totals(invoice.lines.all()).gross_minor
+    assert invoice.amount_minor == (6_705 if first else 6_123)
+
+
+def test_two_taxes_of_one_rate_are_a_problem_of_their_line(organization: Organization) -> None:
+    content = file_of(f"{item(tax_rate='5')},5", header=f"{LINES_HEADER},second_tax_rate")
+    assert places(run(content, organization).problems) == [(2, "second_tax_rate")]
+
+
 def test_an_amount_alone_is_one_line(organization: Organization) -> None:
     assert run(file_of(row(amount="1250.50")), organization).imported
     invoice, line = Invoice.objects.get(), InvoiceLine.objects.get()

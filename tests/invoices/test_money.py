@@ -1,5 +1,6 @@
 """What an invoice comes to, and how an amount is written."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -19,6 +20,7 @@ from invoices.money import (
     format_figure,
     minor_unit_exponent,
     net_minor,
+    rates_of,
     tax_minor,
     totals,
 )
@@ -31,6 +33,10 @@ def line(quantity: str, unit_price_minor: int, tax_rate: str = "0") -> Line:
     return Line(
         quantity=Decimal(quantity), unit_price_minor=unit_price_minor, tax_rate=Decimal(tax_rate)
     )
+
+
+def both(quantity: str, unit_price_minor: int) -> Line:
+    return replace(line(quantity, unit_price_minor, "5"), second_tax_rate=Decimal("9.975"))
 
 
 lines = st.lists(
@@ -90,6 +96,31 @@ def test_each_rate_is_taxed_by_itself_the_lowest_first() -> None:
         taxes=(TaxAmount(Decimal(0), 1_197, 0), TaxAmount(Decimal("7.5"), 1_050, 79)),
         gross_minor=2_326,
     )
+
+
+def test_a_line_with_two_taxes_is_in_the_bases_of_both() -> None:
+    """As in Québec: neither tax is taken of the other."""
+    assert totals([both("0.333", 2_500)] * 7) == Totals(
+        net_minor=5_831,
+        taxes=(TaxAmount(Decimal(5), 5_831, 292), TaxAmount(Decimal("9.975"), 5_831, 582)),
+        gross_minor=6_705,
+    )
+
+
+def test_lines_with_one_of_the_rates_are_taxed_together_with_those_that_have_both() -> None:
+    invoice = [both("0.333", 2_500)] * 7 + [line("1", 10_000, "5")]
+    assert totals(invoice, discount_rate=Decimal(10)) == Totals(
+        net_minor=15_831,
+        discount_minor=583 + 1_000,
+        taxes=(TaxAmount(Decimal(5), 14_248, 712), TaxAmount(Decimal("9.975"), 5_248, 523)),
+        gross_minor=14_248 + 712 + 523,
+    )
+
+
+def test_the_order_of_two_rates_changes_nothing() -> None:
+    turned = replace(both("3", 333), tax_rate=Decimal("9.975"), second_tax_rate=Decimal(5))
+    assert totals([both("3", 333), turned]) == totals([both("3", 333)] * 2)
+    assert rates_of(turned) == (Decimal(5), Decimal("9.975"))
 
 
 def test_no_lines_come_to_nothing() -> None:

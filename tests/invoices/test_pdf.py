@@ -485,6 +485,34 @@ def test_the_discount_stands_between_the_subtotal_and_the_bases_of_the_taxes() -
         assert part in text
 
 
+def test_two_taxes_of_a_line_stand_beside_it_and_each_in_the_sums() -> None:
+    hours = [
+        replace(line("Conseil", 2_500, "0.333", "5"), second_tax_rate=Decimal("9.975"))
+        for _ in range(7)
+    ]
+    text = text_of(invoice_of(*hours))
+    for part in (
+        *("5% + 9.975%", "Subtotal ₦58.31", "Tax 5% on ₦58.31 ₦2.92"),
+        *("Tax 9.975% on ₦58.31 ₦5.82", "Total (NGN) ₦67.05"),
+    ):
+        assert part in text
+
+
+def test_a_void_document_is_marked_on_each_page_and_asks_for_no_money() -> None:
+    lines = [line(f"Tea {number}", 100) for number in range(60)]
+    valid, void = invoice_of(*lines), replace(invoice_of(*lines), void=True)
+    pages = pages_of(void)
+    assert len(pages) > 1
+    assert all("VOID" in page for page in pages)
+    text = text_of(void)
+    assert "VOID Invoice INV-0001" in text
+    assert "This invoice is void: there is nothing to pay." in text
+    for demand in ("Please pay", "Amount due", "Payment details", "0123456789"):
+        assert demand in text_of(valid)
+        assert demand not in text
+    assert "VOID" not in text_of(valid)
+
+
 def test_without_a_discount_there_is_no_word_of_it() -> None:
     assert "Discount" not in text_of(invoice_of(line("Tea", 100)))
 
@@ -503,7 +531,7 @@ def test_without_a_discount_there_is_no_word_of_it() -> None:
         ({"discount_minor": 1}, "net and taxes do not add up"),
         (
             {"lines": (line("Tea", 4_500_000),), "discount_minor": 5, "amount_minor": 4_499_995},
-            "bases of the taxes do not add up",
+            "the taxes are not those of its lines",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from deliveries.errors import WrongState
 from deliveries.models import Delivery
 from invoices import drafting, resending, voiding
-from invoices.drafting import Draft, DraftLine
+from invoices.draft import Draft, DraftLine, version_of
 from invoices.models import Invoice, Organization
 from tests import factories
 from tests.ledger import steps
@@ -67,7 +67,7 @@ def died_at(delivery: Delivery) -> datetime:
 
 
 def test_the_second_of_two_saves_is_told(program: Programs, invoice: Invoice, owner: User) -> None:  # noqa: F811
-    version = drafting.version_of(invoice)
+    version = version_of(invoice)
     first, second = program(), program()
     first.begin()
     first.do(change, invoice, draft_of(invoice, notes="Mine"), version, owner)
@@ -87,7 +87,7 @@ def test_a_click_on_send_sends_what_is_just_being_saved(
 ) -> None:
     saver, sender = program(), program()
     saver.begin()
-    saver.do(change, invoice, draft_of(invoice), drafting.version_of(invoice), owner)
+    saver.do(change, invoice, draft_of(invoice), version_of(invoice), owner)
     waiting = sender.start(steps.click_on_send, invoice, owner)
     sender.wait_until_blocked()
     saver.commit()
@@ -105,7 +105,7 @@ def test_supports_replay_and_the_persons_own_are_one(
     invoice = steps.invoice_of(delivery)
     person, support = program(), program()
     person.begin()
-    person.do(correct_and_retry, invoice, drafting.version_of(invoice), died_at, owner)
+    person.do(correct_and_retry, invoice, version_of(invoice), died_at, owner)
     waiting = support.start(steps.replay, delivery, owner.pk, now=steps.at(60))
     support.wait_until_blocked()
     person.commit()
@@ -124,7 +124,7 @@ def test_a_correction_that_comes_after_supports_replay_is_refused(
     person, support = program(), program()
     support.begin()
     support.do(steps.replay, delivery, owner.pk, now=steps.at(60))
-    waiting = person.start(correct_and_retry, invoice, drafting.version_of(invoice), died_at, owner)
+    waiting = person.start(correct_and_retry, invoice, version_of(invoice), died_at, owner)
     person.wait_until_blocked()
     support.commit()
     with pytest.raises(drafting.CannotBeChanged, match="is being sent"):

@@ -1,9 +1,14 @@
 """Void: on record, and nobody is asked to pay."""
 
+import base64
+import io
+
+import pypdf
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from deliveries import kinds
 from deliveries.models import Delivery
 from invoices.models import Invoice
 from tests import factories
@@ -17,6 +22,10 @@ WHY = {"reason": "Ordered twice"}
 def as_owner(client: Client, owner: User) -> Client:
     client.force_login(owner)
     return client
+
+
+def printed(pdf: bytes) -> str:
+    return pypdf.PdfReader(io.BytesIO(pdf)).pages[0].extract_text()
 
 
 def status(invoice: Invoice) -> str:
@@ -79,6 +88,25 @@ def test_a_sent_invoice_is_voided_and_its_timeline_says_so(
     page = text(as_owner.get(f"/invoices/{invoice.pk}"))
     assert "INV-0001 was voided: Ordered twice" in page
     assert "/void" not in page
+
+
+def test_the_document_of_a_voided_draft_bears_the_mark(as_owner: Client, invoice: Invoice) -> None:
+    address = f"/invoices/{invoice.pk}/pdf"
+    assert "VOID" not in printed(as_owner.get(address).content)
+    as_owner.post(f"/invoices/{invoice.pk}/void", WHY)
+    assert "VOID" in printed(as_owner.get(address).content)
+
+
+def test_the_document_that_went_out_stays_as_it_was(as_owner: Client, invoice: Invoice) -> None:
+    delivery = factories.make_delivery(invoice)
+    claim, message = steps.claim_one(), kinds.get("invoice").compose(delivery)
+    steps.hand_over(claim, message)
+    steps.settle(claim, steps.SENT)
+    as_owner.post(f"/invoices/{invoice.pk}/void", WHY)
+    assert status(invoice) == "void"
+    content = as_owner.get(f"/invoices/{invoice.pk}/pdf").content
+    assert content == base64.b64decode(message.attachments[0]["content"])
+    assert "VOID" not in printed(content)
 
 
 def test_a_paid_one_is_not(as_owner: Client, invoice: Invoice) -> None:
