@@ -14,8 +14,10 @@ from django.shortcuts import get_object_or_404, render
 from deliveries.models import Delivery
 from invoices.models import Customer, Invoice, Member
 
-# A form names the organization it was made in, whatever another tab has chosen since.
+# A form names the organization it was made in, whatever another tab has chosen since; and so does
+# all that htmx asks for on a page's behalf.
 ORGANIZATION_OF_FORM = "in_organization"
+ORGANIZATION_OF_PAGE = "X-Organization"
 
 # The session remembers which of a user's organizations the pages are about.
 ORGANIZATION_IN_SESSION = "organization"
@@ -42,8 +44,8 @@ class BelongsElsewhere(Http404):
 def member_required(view: View) -> View:
     """Let members in, as `request.member`; send strangers to the login form.
 
-    A user of several organizations works in the one that a posted form names, else in the one
-    chosen in the session, else in the first.
+    A user of several organizations works in the one that a posted form names, or the page that
+    htmx asks for, else in the one chosen in the session, else in the first.
     """
     guarded = _as_member(view)
 
@@ -236,13 +238,18 @@ def _member(request: HttpRequest) -> Member | None:
         .select_related("organization", "user")
         .order_by("pk")
     )
-    if slug := request.POST.get(ORGANIZATION_OF_FORM):
+    if slug := _named(request):
         return _of_form(request, slug, memberships)
     chosen = request.session.get(ORGANIZATION_IN_SESSION)
     return next(
         (member for member in memberships if member.organization_id == chosen),
         memberships[0] if memberships else None,
     )
+
+
+def _named(request: HttpRequest) -> str:
+    of_form: str = request.POST.get(ORGANIZATION_OF_FORM, "")
+    return of_form or (request.headers.get(ORGANIZATION_OF_PAGE, "") if is_htmx(request) else "")
 
 
 def _of_form(request: HttpRequest, slug: str, memberships: list[Member]) -> Member | None:

@@ -3,6 +3,8 @@
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from django.utils.formats import date_format
+
 # Cron fires enqueue_reminders at this hour, Monday to Friday.
 RUN_AT = time(8, 0, tzinfo=UTC)
 
@@ -31,3 +33,8 @@ def local_day(moment: datetime, time_zone: str) -> date:
     except (ZoneInfoNotFoundError, ValueError):
         zone = UTC
     return moment.astimezone(zone).date()
+
+
+def written(day: date) -> str:
+    """Write a day inside a sentence, in the sentence's language: 5 Mar 2026."""
+    return date_format(day, "j M Y")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from deliveries.models import Delivery
 from invoices import history, sending
-from invoices.calendar import local_day
+from invoices.calendar import local_day, written
 from invoices.models import Invoice, Organization
 from invoices.validation import is_known_zone
 
@@ -42,7 +42,7 @@ def mark_paid(invoice_id: int, *, day: date, organization: Organization, user_id
             status=Invoice.Status.PAID, paid_at=_moment(day, organization)
         )
         if changed:
-            sentence = f"{invoice.number} was marked as paid on {day.isoformat()}."
+            sentence = f"{invoice.number} was marked as paid on {written(day)}."
             history.tell(invoice, sentence, user_id=user_id)
             logger.info("invoice paid", extra={"invoice": invoice.pk, "user": user_id})
         else:
@@ -103,7 +103,7 @@ def _insist_on_the_day(invoice: Invoice, day: date, organization: Organization) 
     if recorded != day:
         raise WrongState(
             _("%(number)s is marked as paid on %(day)s already: take that back first.")
-            % {"number": invoice.number, "day": recorded.isoformat()}
+            % {"number": invoice.number, "day": written(recorded)}
         )
 
 

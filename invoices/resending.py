@@ -16,7 +16,7 @@ from deliveries import kinds, ledger
 from deliveries.ledger import Case
 from deliveries.models import Delivery, DeliveryEvent
 from invoices import drafting
-from invoices.drafting import Draft
+from invoices.draft import Draft, holds
 from invoices.models import Invoice, Organization
 from invoices.sending import KIND, CannotBeSent, last_delivery, lock_last_delivery
 
@@ -176,7 +176,7 @@ def correct_and_retry(
         # The delivery first: the ledger locks in this order, and so would support's replay.
         last = lock_last_delivery(invoice_id, organization)
         invoice = drafting.lock(invoice_id, organization)
-        corrected = not drafting.holds(invoice, draft)
+        corrected = not holds(invoice, draft)
         if last and last.status != Delivery.Status.DEAD and not corrected:
             return invoice, False
         _insist_on_taking_corrections(retry_of(invoice, last))

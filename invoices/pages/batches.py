@@ -52,7 +52,7 @@ def _group_label(name: str) -> str:
     }[name]
 
 
-def skipped_words(why: str, count: int) -> str:
+def skipped_words(why: str, count: int, formats: Formats) -> str:
     words = {
         BatchItem.Skipped.SENT: _("already sent"),
         BatchItem.Skipped.UNDER_WAY: _("already on its way"),
@@ -61,7 +61,7 @@ def skipped_words(why: str, count: int) -> str:
         BatchItem.Skipped.NOT_SENT: _("not sent before: support has to look at it"),
         BatchItem.Skipped.PROBLEM: _("with something missing or wrong"),
     }[BatchItem.Skipped(why)]
-    return f"{count:,} {words}"
+    return f"{formats.count(count)} {words}"
 
 
 def amount_of(invoice: Invoice, formats: Formats) -> str:
@@ -103,6 +103,8 @@ class BatchPage:
     queued: int
     skipped: int
     pending: int
+    # What is so, in a few words each: queued while something is under way, then what became of it.
+    outcome: tuple[str, ...]
     reasons: tuple[str, ...]
     # How many e-mails came to an end, of all that were queued.
     done: int
@@ -139,12 +141,13 @@ def batch_page(
         queued=batch.queued,
         skipped=batch.skipped,
         pending=batch.pending,
-        reasons=_reasons(batch),
+        outcome=_outcome(counts, queued=batch.queued, formats=formats),
+        reasons=_reasons(batch, formats),
         done=done,
         groups=groups,
         whole=chosen not in _GROUPS,
         final=not going and not batch.pending,
-        sentence=_sentence(counts, going),
+        sentence=_sentence(counts, going, formats),
         rows=rows,
         version=fingerprint(groups, rows, batch.pending),
     )
@@ -172,25 +175,51 @@ def _counts(batch: Batch) -> dict[str, int]:
     return {name: counts[f"in_{name}"] for name in _GROUPS}
 
 
-def _reasons(batch: Batch) -> tuple[str, ...]:
+def _reasons(batch: Batch, formats: Formats) -> tuple[str, ...]:
     counted = (
         batch.items.exclude(skipped="")
         .values_list("skipped")
         .annotate(count=Count("pk"))
         .order_by("skipped")
     )
-    return tuple(skipped_words(why, count) for why, count in counted)
+    return tuple(skipped_words(why, count, formats) for why, count in counted)
 
 
-def _sentence(counts: dict[str, int], going: int) -> str:
+def _outcome(counts: dict[str, int], *, queued: int, formats: Formats) -> tuple[str, ...]:
+    ended = ("sent", "unknown", "not_sent", "cancelled", "archived")
+    if not queued or counts["waiting"] or counts["retrying"]:
+        parts = {"queued": queued}
+    else:
+        parts = {name: counts[name] for name in ended if counts[name]}
+    parts |= {name: counts[name] for name in ("skipped", "pending") if counts[name]}
+    return tuple(
+        _in_words(name, count) % {"count": formats.count(count)} for name, count in parts.items()
+    )
+
+
+def _in_words(name: str, count: int) -> str:
+    match name:
+        case "queued":
+            return ngettext("%(count)s e-mail queued", "%(count)s e-mails queued", count)
+        case "sent":
+            return ngettext("%(count)s e-mail sent", "%(count)s e-mails sent", count)
+        case "unknown":
+            return _("%(count)s of which we do not know")
+        case "archived":
+            return _("%(count)s in the archive")
+        case _:
+            return "%(count)s " + _group_label(name).lower()
+
+
+def _sentence(counts: dict[str, int], going: int, formats: Formats) -> str:
     """Say where the batch stands, for those who hear the page."""
     if going:
         return _("%(sent)s sent, %(going)s still to go.") % {
-            "sent": f"{counts['sent']:,}",
-            "going": f"{going:,}",
+            "sent": formats.count(counts["sent"]),
+            "going": formats.count(going),
         }
     text = ngettext("%(sent)s e-mail sent.", "%(sent)s e-mails sent.", counts["sent"])
-    return text % {"sent": f"{counts['sent']:,}"}
+    return text % {"sent": formats.count(counts["sent"])}
 
 
 def _row(item: BatchItem, formats: Formats) -> ItemRow:

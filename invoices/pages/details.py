@@ -75,7 +75,7 @@ def _line(line: InvoiceLine, currency: str, formats: Formats) -> LineRow:
         description=line.description,
         quantity=formats.number(line.quantity.normalize()),
         unit_price=formats.figure(line.unit_price_minor, currency),
-        tax=formats.percent(line.tax_rate.normalize()),
+        tax=" + ".join(formats.percent(rate.normalize()) for rate in money.rates_of(line)),
         amount=formats.figure(line.net_minor, currency),
     )
 

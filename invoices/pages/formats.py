@@ -113,6 +113,10 @@ class Formats:
     def number(self, number: Decimal) -> str:
         return format_decimal(number, locale=self.locale, decimal_quantization=False)
 
+    def count(self, count: int) -> str:
+        """1,250: how many there are."""
+        return format_decimal(count, locale=self.locale)
+
     def percent(self, rate: Decimal) -> str:
         return format_percent(rate / 100, locale=self.locale, decimal_quantization=False)
 

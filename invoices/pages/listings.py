@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from babel import Locale
-from babel.numbers import format_decimal
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -15,6 +13,7 @@ from invoices.listing import Filter, Tab
 from invoices.models import Invoice, Organization
 from invoices.pages.formats import Formats
 from invoices.paging import Page, Place
+from invoices.short_reads import by_index_alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +79,8 @@ class InvoiceListing:
         cls, organization: Organization, filter_: Filter, place: Place, formats: Formats
     ) -> Self:
         """Read the page and count its tabs; two queries, and one more for a search."""
-        searched = filter_.searched(organization)
-        invoices = filter_.of_tab(searched, organization).select_related("customer", "organization")
-        page = paging.turn_to(place, invoices, filter_.order)
-        counts = _counts(listing.counts(filter_, searched, organization), filter_, formats)
+        page, numbers = _read(organization, filter_, place)
+        counts = _counts(numbers, filter_, formats)
         return cls(
             filter=filter_,
             invoices=page.invoices,
@@ -106,13 +103,23 @@ class InvoiceListing:
         )
 
 
+@by_index_alone()
+def _read(organization: Organization, filter_: Filter, place: Place) -> tuple[Page, dict[Tab, int]]:
+    searched = filter_.searched(organization)
+    invoices = filter_.of_tab(searched, organization).select_related("customer")
+    page = paging.turn_to(place, invoices, filter_.order)
+    for invoice in page.invoices:
+        invoice.organization = organization
+    return page, listing.counts(filter_, searched, organization)
+
+
 def _counts(numbers: dict[Tab, int], filter_: Filter, formats: Formats) -> dict[Tab, str]:
     limit = listing.limit_of(filter_)
-    return {tab: _count(number, limit, formats.locale) for tab, number in numbers.items()}
+    return {tab: _count(number, limit, formats) for tab, number in numbers.items()}
 
 
-def _count(number: int, limit: int, locale: Locale) -> str:
-    text = format_decimal(min(number, limit), locale=locale)
+def _count(number: int, limit: int, formats: Formats) -> str:
+    text = formats.count(min(number, limit))
     return f"{text}+" if number > limit else text
 
 

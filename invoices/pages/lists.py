@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from django.db.models import prefetch_related_objects
 
@@ -32,7 +31,7 @@ class InvoiceRow:
     customer_name: str
     customer_email: str
     amount: str
-    due_on: date
+    due_iso: str
     due_text: str
     overdue: str
     payment: Pill
@@ -100,7 +99,7 @@ def _row(
         customer_name=invoice.customer.name.strip(),
         customer_email=invoice.customer.email.strip(),
         amount="" if amount is None else formats.amount(amount, invoice.currency),
-        due_on=invoice.due_on,
+        due_iso=invoice.due_on.isoformat(),
         due_text=formats.short_day(invoice.due_on),
         overdue=overdue_note(invoice, formats),
         payment=payment,

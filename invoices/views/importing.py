@@ -96,13 +96,13 @@ def _confirmed(request: MemberRequest, found: Upload) -> HttpResponse:
 
 
 def _finished(request: MemberRequest, done: Upload) -> HttpResponse:
-    count = done.imported or 0
+    count, formats = done.imported or 0, pages.Formats.of(request.member.organization)
     text = ngettext(
         "%(count)s invoice was imported from %(name)s, as a draft.",
         "%(count)s invoices were imported from %(name)s, as drafts.",
         count,
     )
-    messages.success(request, text % {"count": f"{count:,}", "name": done.name})
+    messages.success(request, text % {"count": formats.count(count), "name": done.name})
     imported = Filter(imported=done.imported_at.isoformat() if done.imported_at else "")
     return HttpResponseRedirect(f"{reverse('invoice_list')}?{imported.query_string()}", status=303)
 

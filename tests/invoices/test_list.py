@@ -176,7 +176,7 @@ def test_a_page_that_became_empty_leads_to_the_first(
     assert link(page, "To the first page") == "/invoices?tab=draft"
 
 
-@pytest.mark.parametrize(("query", "queries"), [("", 12), ("tab=sent&sort=-due", 12), ("q=m", 13)])
+@pytest.mark.parametrize(("query", "queries"), [("", 13), ("tab=sent&sort=-due", 13), ("q=m", 14)])
 def test_a_list_takes_a_fixed_number_of_queries(
     as_owner: Client,
     organization: Organization,
@@ -268,7 +268,7 @@ def test_a_living_worker_takes_one_question_less(
     as_owner: Client, invoice: Invoice, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     WorkerPresence.objects.create(name="w", host="h", pid=1, version="0", threads=5)
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         as_owner.get(LIST)
 
 
@@ -278,3 +278,9 @@ def test_void_invoices_have_a_tab(as_owner: Client, organization: Organization) 
     page = as_owner.get("/invoices?tab=void").content.decode()
     assert "INV-0007" in page
     assert "INV-0008" not in page
+
+
+def test_an_address_that_may_be_cut_off_is_whole_in_its_title(
+    as_owner: Client, invoice: Invoice
+) -> None:
+    assert f'title="{invoice.customer.email}"' in as_owner.get("/invoices").content.decode()

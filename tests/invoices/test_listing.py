@@ -14,6 +14,7 @@ from invoices import listing, paging, searching
 from invoices.listing import Filter, Tab, query_back
 from invoices.models import Invoice, Organization
 from invoices.paging import ORDERS, Place, turn_to
+from invoices.short_reads import by_index_alone
 from tests import factories
 from tests.ledger import steps
 
@@ -354,3 +355,23 @@ def test_the_orders_are_those_that_pages_offer() -> None:
 
 
 _NAMES = ("newest", "due", "amount", "number")
+
+
+def planning() -> tuple[str, str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_parallel_workers_per_gather'),"
+            " current_setting('enable_seqscan')"
+        )
+        parallel, sequential = cursor.fetchone()
+    return parallel, sequential
+
+
+def test_a_page_is_read_off_indexes_alone_and_what_comes_after_is_planned_as_ever(
+    transactional_db: None,
+) -> None:
+    before = planning()
+    with by_index_alone():
+        assert planning() == ("0", "off")
+    assert planning() == before
+    assert before[1] == "on"

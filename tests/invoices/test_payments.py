@@ -44,7 +44,7 @@ def test_a_sent_invoice_is_marked_as_paid_with_its_day(
     assert status(sent) == "paid"
     assert sent.paid_at == datetime(2026, 3, 5, 11, tzinfo=UTC)  # Noon in Lagos.
     event = sent.events.get()
-    assert event.sentence == "INV-0001 was marked as paid on 2026-03-05."
+    assert event.sentence == "INV-0001 was marked as paid on 5 Mar 2026."
     assert event.actor == owner
     [record] = [record for record in caplog.records if record.message == "invoice paid"]
     assert record.__dict__["user"] == owner.pk

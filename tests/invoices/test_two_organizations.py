@@ -1,11 +1,15 @@
 """People in several organizations: what another tab has chosen loses them nothing."""
 
+import html
+import json
+import re
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from deliveries.models import Delivery
 from invoices.models import Customer, Invoice, Member, Organization
 from tests import factories
 from tests.invoices.test_drafts import RICE, edited, shown, text, typed
@@ -116,3 +120,63 @@ def test_typing_in_one_tab_does_not_switch_the_other(
     browser.post("/invoices/totals", form, headers={"HX-Request": "true"})
     assert "Island Supplies Ltd" in text(browser.get("/invoices"))
     assert browser.session["organization"] == elsewhere.pk
+
+
+# What is clicked without a form page of its own -------------------------------------------------
+
+
+def clicked(client: Client, page: str, action: str, *, while_in: Organization) -> Any:
+    """Open the page, switch in another tab, then post the form that leads to `action`."""
+    found = text(client.get(page))
+    [form] = re.findall(rf'<form[^>]* action="{action}".*?</form>', found, re.DOTALL)
+    fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form))
+    switch(client, while_in)
+    return client.post(action, fields)
+
+
+@pytest.mark.parametrize("page", ["/invoices", "/invoices/{0.pk}"])
+def test_send_sends_though_another_tab_has_switched(
+    browser: Client, invoice: Invoice, elsewhere: Organization, page: str
+) -> None:
+    action = f"/invoices/{invoice.pk}/send"
+    answer = clicked(browser, page.format(invoice), action, while_in=elsewhere)
+    assert answer.status_code in {302, 303}
+    assert Delivery.objects.get().invoice == invoice
+    assert "INV-0001" in text(browser.get(answer.headers["Location"]))
+
+
+@pytest.mark.parametrize("act", ["reminders/pause", "customer/reminders/pause"])
+def test_reminders_are_paused_though_another_tab_has_switched(
+    browser: Client, invoice: Invoice, elsewhere: Organization, act: str
+) -> None:
+    Invoice.objects.filter(pk=invoice.pk).update(status="sent")
+    page = f"/invoices/{invoice.pk}"
+    assert clicked(browser, page, f"{page}/{act}", while_in=elsewhere).status_code in {302, 303}
+    invoice.refresh_from_db()
+    assert invoice.reminders_paused or invoice.customer.reminders_paused
+
+
+def test_what_htmx_asks_for_is_the_pages_own_whatever_another_tab_has_chosen(
+    browser: Client, invoice: Invoice, elsewhere: Organization
+) -> None:
+    page = text(browser.get("/invoices"))
+    [named] = re.findall(r"<body hx-headers='([^']+)'>", page)
+    switch(browser, elsewhere)
+    headers = {"HX-Request": "true", **json.loads(html.unescape(named))}
+    assert browser.get(f"/invoices/{invoice.pk}/state?part=row", headers=headers).status_code == 200
+    sent = browser.post(f"/invoices/{invoice.pk}/send?part=row", headers=headers)
+    assert (sent.status_code, Delivery.objects.get().invoice) == (202, invoice)
+    assert browser.session["organization"] == elsewhere.pk
+
+
+def test_naming_an_organization_lets_no_outsider_in(
+    outsider: User, organization: Organization, invoice: Invoice
+) -> None:
+    client = Client(headers={"Accept": "text/html"})
+    client.force_login(outsider)
+    named = {"HX-Request": "true", "X-Organization": organization.slug}
+    form = {"in_organization": organization.slug}
+    assert client.get(f"/invoices/{invoice.pk}/state", headers=named).status_code == 404
+    for headers in (named, {}):
+        assert client.post(f"/invoices/{invoice.pk}/send", form, headers=headers).status_code == 404
+    assert not Delivery.objects.exists()

@@ -1,0 +1,1 @@
+"""What templates of ours write numbers with."""
