@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 import psycopg
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from deliveries.ledger import CHANNEL
@@ -21,8 +22,8 @@ _PROBE_SECONDS = 60.0
 class Listener(threading.Thread):
     """A thread with a connection of its own in LISTEN; calls `wake` for each notice of the lane.
 
-    Notices get lost: while it reconnects, through a pooler in transaction mode, on a connection
-    that died in silence.
+    Notices get lost while it reconnects, and on a connection that died in silence. Behind a pooler
+    in transaction mode it listens past it, at DATABASE_DIRECT_URL; without one it ends at once.
     """
 
     def __init__(self, lane: str, *, wake: Callable[[], None]) -> None:
@@ -35,9 +36,16 @@ class Listener(threading.Thread):
         self._is_deaf = False
 
     def run(self) -> None:
+        alias = _alias()
+        if alias is None:
+            logger.warning(
+                "not listening; polling goes on",
+                extra={"lane": self._lane, "why": "a pooler, and no DATABASE_DIRECT_URL"},
+            )
+            return
         while not self._halted.is_set():
             try:
-                self._listen()
+                self._listen(alias)
             except Exception as error:  # noqa: BLE001 - a comfort may fail, but not for ever
                 self._tell_that_it_is_deaf(error)
                 self._halted.wait(_RETRY_SECONDS)
@@ -50,8 +58,8 @@ class Listener(threading.Thread):
             self.join(1)
         self._halt.close()
 
-    def _listen(self) -> None:
-        wrapper = connections.create_connection(DEFAULT_DB_ALIAS)
+    def _listen(self, alias: str) -> None:
+        wrapper = connections.create_connection(alias)
         try:
             wrapper.connect()
             raw: psycopg.Connection = wrapper.connection
@@ -82,3 +90,10 @@ class Listener(threading.Thread):
                 "not listening; polling goes on", extra={"lane": self._lane, "error": str(error)}
             )
         self._is_deaf = True
+
+
+def _alias() -> str | None:
+    """Return the connection on which a notice can be heard, if there is one."""
+    if settings.DATABASE_POOLER == "none":
+        return DEFAULT_DB_ALIAS
+    return "direct" if "direct" in settings.DATABASES else None

@@ -1,6 +1,7 @@
 """Readers of environment variables that refuse nonsense with a sentence saying what to change."""
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import environ
@@ -103,6 +104,21 @@ def http_url(name: str, default: str) -> str:
             f"{name} must be an address such as https://provider.example, not {raw!r}."
         )
     return raw.rstrip("/")
+
+
+def postgres(name: str) -> dict[str, Any]:
+    """Read a database's URL as Django's settings of it; {} where none is set."""
+    if not text(name):
+        return {}
+    try:
+        database: dict[str, Any] = dict(env.db_url(name))
+    except (ValueError, ImproperlyConfigured) as error:
+        raise ImproperlyConfigured(f"{name} cannot be read: {error}") from None
+    if database.get("ENGINE") != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(
+            f"{name} must point at PostgreSQL 14 or later: postgres://user:password@host:5432/name"
+        )
+    return database
 
 
 def address(name: str, default: str) -> str:

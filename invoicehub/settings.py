@@ -88,32 +88,33 @@ TEMPLATES = [
 # Database -------------------------------------------------------------------------------------
 
 
+# What sits between this and PostgreSQL, if anything: it decides what a connection can hold on to.
+DATABASE_POOLER = read.one_of("DATABASE_POOLER", {"none", "transaction"}, "none")
+
+
 def _databases() -> dict[str, dict[str, Any]]:
     """Use DATABASE_URL; without one, in development, a private PostgreSQL of the project's own."""
-    if read.text("DATABASE_URL"):
-        try:
-            database: dict[str, Any] = dict(read.env.db_url("DATABASE_URL"))
-        except (ValueError, ImproperlyConfigured) as error:
-            raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {error}") from None
-        if database.get("ENGINE") != "django.db.backends.postgresql":
+    default = read.postgres("DATABASE_URL")
+    if not default:
+        if not DEBUG:
             raise ImproperlyConfigured(
-                "DATABASE_URL must point at PostgreSQL 14 or later: "
-                "postgres://user:password@host:5432/name"
+                "DATABASE_URL must be set when DEBUG is off: "
+                "the embedded PostgreSQL is for development only."
             )
-        return {"default": database | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}}
-    if not DEBUG:
-        raise ImproperlyConfigured(
-            "DATABASE_URL must be set when DEBUG is off: "
-            "the embedded PostgreSQL is for development only."
-        )
-    return {
-        "default": {
+        default = {
             "ENGINE": "invoicehub.embedded",
             "NAME": "invoicehub",
             "DATA_DIRECTORY": read.folder("EMBEDDED_POSTGRES_DIR", BASE_DIR / ".postgres"),
-            "CONN_MAX_AGE": 60,
-            "CONN_HEALTH_CHECKS": True,
         }
+    # A cursor that outlives its statement needs the same server connection for the next one.
+    default["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLER == "transaction"
+    databases = {"default": default}
+    # Past the pooler, for what needs a session of its own: the worker's LISTEN.
+    if direct := read.postgres("DATABASE_DIRECT_URL"):
+        databases["direct"] = direct
+    return {
+        alias: database | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+        for alias, database in databases.items()
     }
 
 

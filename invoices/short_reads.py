@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from django.db import connection, transaction
 
 _FOR_THIS_TRANSACTION = """
-    SELECT set_config('max_parallel_workers_per_gather', '0', true),
-           set_config('enable_seqscan', 'off', true)
+    SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL enable_seqscan = off
 """
 
 

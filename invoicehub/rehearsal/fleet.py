@@ -90,6 +90,14 @@ class Person:
     def _csrf(self) -> dict[str, str]:
         return {"csrfmiddlewaretoken": self._session.cookies.get("csrftoken") or ""}
 
+    def get(self, path: str) -> requests.Response:
+        return self._session.get(f"{self._url}{path}", timeout=30)
+
+    def post(self, path: str, form: Mapping[str, Any]) -> requests.Response:
+        """Send a form off, as a browser without JavaScript does."""
+        data, headers = {**self._csrf, **form}, {"Referer": self._url}
+        return self._session.post(f"{self._url}{path}", data=data, headers=headers, timeout=30)
+
     def send(self, invoice_id: int, *, request_id: str = "") -> requests.Response:
         headers = {"Referer": self._url, "Accept": "application/json"}
         if request_id:

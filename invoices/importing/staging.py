@@ -1,10 +1,11 @@
 """The lines of a file in a temporary table of this connection, where SQL can compare them."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 
-from django.db import connection
+from django.conf import settings
+from django.db import connection, transaction
 
 from invoices.importing.lines import Line
 
@@ -15,7 +16,7 @@ _CHUNK = 20_000
 @contextmanager
 def table() -> Iterator[None]:
     """Make `import_line` for as long as the block lasts."""
-    with connection.cursor() as cursor:
+    with _one_connection(), connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS pg_temp.import_line, pg_temp.import_invoice")
         cursor.execute(_TABLE)
         try:
@@ -24,6 +25,16 @@ def table() -> Iterator[None]:
             # Not in a transaction that failed: it takes the table with it.
             if not connection.needs_rollback:
                 cursor.execute("DROP TABLE IF EXISTS pg_temp.import_line, pg_temp.import_invoice")
+
+
+def _one_connection() -> AbstractContextManager[None]:
+    """Hold on to PostgreSQL's side of the connection, where the table is.
+
+    A pooler leaves it to us for a transaction at a time, so there it has to be a single one.
+    """
+    if settings.DATABASE_POOLER == "none":
+        return nullcontext()
+    return transaction.atomic()
 
 
 def fill(lines: Iterable[Line]) -> int:

@@ -73,7 +73,7 @@ def test_what_was_requested_while_nobody_listened_is_found_on_listening_again(
 def test_a_deaf_worker_polls(
     start: Start, request_delivery: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Listener, "_listen", lambda self: self._halted.wait())
+    monkeypatch.setattr(Listener, "_listen", lambda self, alias: self._halted.wait())
     start(FakeProvider())
     delivery = request_delivery()
     eventually(lambda: is_sent(delivery))
@@ -138,10 +138,10 @@ def test_whatever_befalls_a_listener_it_tries_again_and_complains_once(
     failures = iter([OSError("no such file"), ValueError("nonsense"), RuntimeError("why not")])
     listen = listener._listen
 
-    def fails() -> None:
+    def fails(alias: str) -> None:
         if failure := next(failures, None):
             raise failure
-        listen()
+        listen(alias)
 
     monkeypatch.setattr(listener, "_listen", fails)
     terminate_backends(like="LISTEN%")
