@@ -11,12 +11,14 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 
 from deliveries import kinds, ledger, retry
 from deliveries.errors import (
-    AccountProblem,
     DeliveryError,
+    LaneFailure,
     LeaseLost,
     OutcomeUnknown,
     PermanentFailure,
+    ProviderFailure,
     TemporaryFailure,
+    Throttled,
 )
 from deliveries.kinds import Kind
 from deliveries.ledger import Claim, LeaseTooShort
@@ -137,15 +139,11 @@ class Attempt:
             self._compose_seconds = time.monotonic() - started
 
     def _judged(self, error: Exception) -> Exception:
-        """Blame the message, not the account, where only this one is refused so."""
-        if not isinstance(error, AccountProblem):
-            return error
-        with suppress(InterfaceError, OperationalError):
-            if ledger.singled_out(self._claim):
-                words = f"The provider refuses this one as if it were our account: {error}"
-                # Accounts are checked before keys are looked up: it proves nothing about
-                # an earlier attempt.
-                return PermanentFailure(words, by_provider=False)
+        """Blame the message, not the lane, where only this one is refused so."""
+        if isinstance(error, LaneFailure):
+            with suppress(InterfaceError, OperationalError):
+                if ledger.singled_out(self._claim):
+                    return _of_the_message(error)
         return error
 
     def _failed(self, error: Exception) -> Outcome:
@@ -170,6 +168,20 @@ class Attempt:
             chance=self._chance(),
             details=details,
         )
+
+
+def _of_the_message(failure: LaneFailure) -> ProviderFailure:
+    """Return what the failure means if it is about the one message."""
+    if isinstance(failure, Throttled):
+        return TemporaryFailure(
+            f"The provider slows down this one alone: {failure}",
+            retry_after=failure.retry_after,
+            may_have_accepted=False,
+            provider_down=False,
+        )
+    # Accounts are checked before keys are looked up: it proves nothing about an earlier attempt.
+    words = f"The provider refuses this one as if it were our account: {failure}"
+    return PermanentFailure(words, by_provider=False)
 
 
 class Panic(Exception):

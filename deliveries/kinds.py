@@ -48,6 +48,11 @@ def names() -> list[str]:
     return sorted(_kinds)
 
 
+def weights(lane: str) -> dict[str, float]:
+    """Return the weights in the fair queue of the kinds that go by that lane, by name."""
+    return {kind.name: kind.weight for kind in _kinds.values() if kind.lane == lane}
+
+
 def known(lane: str) -> list[str]:
     """Return the names of the kinds that go by that lane."""
     return [kind.name for kind in _kinds.values() if kind.lane == lane]

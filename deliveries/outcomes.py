@@ -43,8 +43,8 @@ class PutBack:
 
     why: str
     may_have_accepted: bool = True
-    # The provider refused our account. If it was this one message alone, others go first.
-    blames_account: bool = False
+    # The provider refused our account, or asked for less: should it mean this one, others go first.
+    blames_lane: bool = False
 
 
 Outcome = Sent | RetryLater | Dead | Cancelled | PutBack

@@ -3,13 +3,12 @@
 from datetime import timedelta
 
 from deliveries.errors import (
-    AccountProblem,
+    LaneFailure,
     NotSendable,
     OutcomeUnknown,
     PermanentFailure,
     ProviderFailure,
     TemporaryFailure,
-    Throttled,
 )
 from deliveries.models import Delivery
 from deliveries.outcomes import Dead, Outcome, PutBack, RetryLater
@@ -77,11 +76,11 @@ def decide(
             return Dead(
                 reason=Delivery.DeadReason.OUTCOME_UNKNOWN, error=reason, may_have_accepted=True
             )
-        case Throttled() | AccountProblem():
+        case LaneFailure():
             return PutBack(
                 why=reason,
                 may_have_accepted=handed_over_before,
-                blames_account=isinstance(failure, AccountProblem),
+                blames_lane=True,
             )
         case TemporaryFailure():
             may_have_accepted = handed_over_before or failure.may_have_accepted

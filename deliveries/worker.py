@@ -18,7 +18,7 @@ from django.db import close_old_connections, connection, transaction
 
 from deliveries import correlation, ledger, metrics, presence
 from deliveries.attempt import Attempt, Report
-from deliveries.errors import AccountProblem, TemporaryFailure, Throttled
+from deliveries.errors import LaneFailure, TemporaryFailure, Throttled
 from deliveries.ledger import Claim
 from deliveries.listening import Listener
 from deliveries.outcomes import Sent
@@ -218,18 +218,7 @@ class Worker:
         if (rate := reported_rate(self._provider)) is not None:
             ledger.heed_rate(self._lane, rate)
         failures = [r.failure for r in reports if r.failure is not None]
-        for failure in failures:
-            if isinstance(failure, Throttled):
-                wait = failure.retry_after or THROTTLE_PAUSE
-            elif isinstance(failure, AccountProblem):
-                wait = failure.retry_after or ACCOUNT_PAUSE
-            else:
-                continue
-            ledger.pause(
-                self._lane,
-                reason=failure.summary,
-                for_=max(min(wait, PAUSE_CAP), timedelta(seconds=1)),
-            )
+        self._pause_if_blamed(reports)
         ledger.record_results(
             self._lane,
             reached=any(r.reached_provider for r in reports),
@@ -238,6 +227,21 @@ class Worker:
                 for failure in failures
             ),
         )
+
+    def _pause_if_blamed(self, reports: list[Report]) -> None:
+        """Pause the lane for what the provider says of all, but not for one delivery alone."""
+        blamed = {
+            r.claim.delivery_id: r.failure for r in reports if isinstance(r.failure, LaneFailure)
+        }
+        accepted = any(isinstance(r.outcome, Sent) for r in reports)
+        if not accepted and not blamed:
+            return
+        if ledger.is_suspect_alone(self._lane, accepted=accepted, blamed=list(blamed)):
+            return
+        for failure in blamed.values():
+            usual = THROTTLE_PAUSE if isinstance(failure, Throttled) else ACCOUNT_PAUSE
+            wait = max(min(failure.retry_after or usual, PAUSE_CAP), timedelta(seconds=1))
+            ledger.pause(self._lane, reason=failure.summary, for_=wait)
 
     def _forget(self, reports: list[Report], moment: float) -> None:
         """Let go of attempts whose outcomes are recorded."""

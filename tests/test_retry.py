@@ -137,7 +137,7 @@ def test_what_is_not_the_messages_fault_is_put_back(
     assert outcome == PutBack(
         why=str(failure),
         may_have_accepted=before,
-        blames_account=isinstance(failure, AccountProblem),
+        blames_lane=True,
     )
 
 

@@ -13,6 +13,7 @@ from deliveries.ledger.archiving import (
     drop_contents,
 )
 from deliveries.ledger.batches import Batch
+from deliveries.ledger.blaming import is_suspect_alone, singled_out
 from deliveries.ledger.cancelling import cancel, cancel_many
 from deliveries.ledger.checking import Contradiction, Sum, check, contradictions, sum_up
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
@@ -28,7 +29,6 @@ from deliveries.ledger.replaying import Case, Prospect, prospects, replay, repla
 from deliveries.ledger.requesting import Requested, request
 from deliveries.ledger.requesting_many import Wanted, request_many
 from deliveries.ledger.settling import release, settle, settle_batch
-from deliveries.ledger.singled_out import singled_out
 from deliveries.ledger.sql import database_now
 from deliveries.ledger.vouching import vouch
 from deliveries.ledger.waking import CHANNEL
@@ -65,6 +65,7 @@ __all__ = [
     "follow_up_reports",
     "forget_reports",
     "heed_rate",
+    "is_suspect_alone",
     "lag",
     "lock_lane",
     "note_correction",

@@ -116,18 +116,37 @@ def extend(claims: Sequence[Claim], *, lease: timedelta, now: datetime | None = 
 
 
 def wake_due(lane: str, *, limit: int = 1000, now: datetime | None = None) -> int:
-    """Make retries whose time has come ready again; return how many. One statement."""
+    """Make retries whose time has come ready again; return how many. One statement.
+
+    They take a turn with the others of today: with their old place they would stand before all
+    that came since, and one organization's failing deliveries before everybody else's.
+    """
+    weights = kinds.weights(lane)
     return sql.run(
         f"""
         WITH due AS (
-            SELECT id FROM ONLY deliveries_delivery
+            SELECT id, organization_id, kind, fair_tag FROM ONLY deliveries_delivery
             WHERE status = 'retrying' AND lane = %(lane)s AND next_attempt_at <= {sql.NOW}
             ORDER BY next_attempt_at, id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED
+        ), place AS (
+            SELECT id, coalesce(span, 1) * row_number() OVER (
+                PARTITION BY organization_id, kind ORDER BY fair_tag, id
+            ) AS turn
+            FROM due LEFT JOIN unnest(%(kinds)s::text[], %(spans)s::float8[]) AS known (kind, span)
+                USING (kind)
         )
-        UPDATE ONLY deliveries_delivery d SET status = 'queued', next_attempt_at = NULL
-        FROM due WHERE d.id = due.id
+        UPDATE ONLY deliveries_delivery d
+        SET status = 'queued', next_attempt_at = NULL,
+            fair_tag = greatest(d.fair_tag, lane.virtual_time + place.turn)
+        FROM place, deliveries_lane lane WHERE d.id = place.id AND lane.name = %(lane)s
         """,
-        {"lane": lane, "limit": limit, "now": now},
+        {
+            "lane": lane,
+            "limit": limit,
+            "kinds": list(weights),
+            "spans": [1 / weight for weight in weights.values()],
+            "now": now,
+        },
     )
 
 

@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 _Type = DeliveryEvent.Type
 
 _ID_LENGTH = 255
+# In the time of the fair queue: a newcomer of any flow, and one more, stand before it.
+_BEHIND = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,7 @@ class _Change:
     delay: timedelta = timedelta(0)
     # The provider certainly does not have it: a replay may compose anew under a new key.
     not_accepted: bool = False
-    # To the end of the lane's queue.
+    # A turn of everybody's goes first.
     behind: bool = False
 
 
@@ -124,8 +126,10 @@ _SETTLE = f"""
         last_error = CASE WHEN change.counted THEN change.error ELSE d.last_error END,
         dead_reason = change.dead_reason,
         handed_over_at = CASE WHEN NOT change.not_accepted THEN d.handed_over_at END,
-        fair_tag = CASE WHEN change.behind THEN greatest(d.fair_tag, %(last_tag)s) + 1
-                   ELSE d.fair_tag END,
+        fair_tag = CASE WHEN change.behind THEN (
+                SELECT greatest(d.fair_tag, lane.virtual_time) + {_BEHIND}
+                FROM deliveries_lane lane WHERE lane.name = d.lane
+            ) ELSE d.fair_tag END,
         sent_at = CASE WHEN change.status = 'sent' THEN {sql.NOW} END,
         finished_at = CASE WHEN change.status IN ('sent', 'dead', 'cancelled') THEN {sql.NOW} END
     FROM mine, change
@@ -162,7 +166,7 @@ def _change(outcome: Outcome) -> _Change:
                 status=Delivery.Status.QUEUED,
                 counted=False,
                 not_accepted=not outcome.may_have_accepted,
-                behind=outcome.blames_account,
+                behind=outcome.blames_lane,
             )
 
 
@@ -182,15 +186,7 @@ def _columns(
         "delays": [change.delay for change in changes],
         "not_accepted": [change.not_accepted for change in changes],
         "behind": [change.behind for change in changes],
-        "last_tag": _last_tag(settlements) if any(change.behind for change in changes) else 0.0,
     }
-
-
-def _last_tag(settlements: Sequence[tuple[Claim, Outcome]]) -> float:
-    """Return the tag behind which nothing waits in these lanes."""
-    lanes = list({claim.lane for claim, _ in settlements})
-    statement = "SELECT max(last_tag) AS tag FROM deliveries_flow WHERE lane = ANY(%(lanes)s)"
-    return float(sql.one(statement, {"lanes": lanes}).tag or 0)
 
 
 def _event(claim: Claim, outcome: Outcome, attempts: int, worker: str) -> timeline.Event:
@@ -223,7 +219,7 @@ def _told(outcome: Outcome, attempts: int) -> tuple[DeliveryEvent.Type, str, dic
         case Cancelled():
             return _Type.CANCELLED, outcome.why, {}
         case PutBack():
-            details = {"blames_account": True} if outcome.blames_account else {}
+            details = {"blames_lane": True} if outcome.blames_lane else {}
             return _Type.RELEASED, f"Put back: {outcome.why}", details
 
 

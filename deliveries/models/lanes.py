@@ -28,6 +28,14 @@ class Lane(models.Model):
     )
     failures_in_a_row = models.PositiveIntegerField(default=0)
     next_probe_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the provider last accepted something, to 5 seconds."
+    )
+    suspect_id = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text="The delivery whose answer last blamed the lane, if none was accepted since.",
+    )
 
     class Meta:
         permissions = [("steer_lane", "Can pause and resume lanes")]

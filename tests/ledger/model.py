@@ -1,5 +1,6 @@
 """What the ledger should hold, in memory: the design's states, without a database or a race."""
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -133,6 +134,20 @@ class Model:
                 self.virtual_time = max(self.virtual_time, row.fair_tag)
             row.take(worker, self.now)
         return taken
+
+    def settle(self, row: "Row", outcome: Outcome) -> None:
+        row.settle(outcome, self.now)
+        if isinstance(outcome, PutBack) and outcome.blames_lane:
+            row.fair_tag = max(row.fair_tag, self.virtual_time) + 1.5
+
+    def queue_again(self, due: list["Row"], weights: dict[str, float]) -> None:
+        """Let each flow's due ones, here a kind's, take turns from now on."""
+        flows: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in sorted(due, key=lambda row: (row.fair_tag, row.pk)):
+            flows[row.kind].append(row)
+            turn = len(flows[row.kind]) / weights[row.kind]
+            row.fair_tag = max(row.fair_tag, self.virtual_time + turn)
+            row.leave(Status.QUEUED)
 
     def remembers(self, key: str) -> bool:
         return key in self.accepted and self.now < self.accepted[key] + KEY_LIFETIME

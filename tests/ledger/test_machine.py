@@ -203,8 +203,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.model.now += timedelta(seconds=seconds)
         due = [row for row in self.model.rows.values() if row.is_due(self.model.now)]
         assert ledger.wake_due("email", now=self.model.now) == len(due)
-        for row in due:
-            row.leave(Status.QUEUED)
+        self.model.queue_again(due, {name: k.weight for name, k in self.kinds.items()})
 
     def replay(self, place: int, confirmed: bool) -> None:
         finished = self.model.having(Status.SENT, Status.DEAD)
@@ -326,7 +325,7 @@ class LedgerMachine(RuleBasedStateMachine):
         )
         assert lost == ([] if holds else [attempt.claim])
         if holds:
-            self.model.row(attempt).settle(attempt.outcome, self.model.now)
+            self.model.settle(self.model.row(attempt), attempt.outcome)
 
     # Words for the above ------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 import pytest
 
 from deliveries import ledger
-from deliveries.models import Delivery
+from deliveries.models import Delivery, Lane
 from invoices.models import Organization
+from tests import factories
 from tests.ledger.steps import (
     RETRY,
     Status,
@@ -61,9 +62,36 @@ def test_the_longest_due_are_woken_first(organization: Organization) -> None:
     assert Delivery.objects.get(status=Status.QUEUED).pk == earlier.delivery_id
 
 
-def test_a_retry_keeps_its_place_in_the_fair_order(organization: Organization) -> None:
+def test_a_retry_takes_its_turn_before_its_own_organizations_later_ones(
+    organization: Organization,
+) -> None:
     first, _ = make_deliveries(organization, 2)
     settle(claim_one(), RETRY)
     ledger.wake_due("email", now=at(5))
-    assert fresh(first).fair_tag == first.fair_tag
     assert claim_one(now=at(5)).delivery_id == first.pk
+
+
+def test_many_retries_of_one_organization_do_not_stand_before_anothers_first(
+    organization: Organization,
+) -> None:
+    failing = make_deliveries(organization, 10)
+    for each in claim(capacity=10):
+        settle(each, RETRY)
+    elsewhere = factories.make_organization("nordlicht", name="Nordlicht Kaffee GmbH")
+    [other] = make_deliveries(elsewhere, 1)
+    ledger.wake_due("email", now=at(5))
+    turns = [claim_one(now=at(5 + turn)).delivery_id for turn in range(3)]
+    # One that failed, one that never had its turn, and the other organization's.
+    assert turns == [failing[0].pk, failing[5].pk, other.pk]
+
+
+def test_a_retry_that_failed_late_in_the_queue_is_not_drawn_forward(
+    organization: Organization,
+) -> None:
+    later = make_deliveries(organization, 3)[-1]
+    Delivery.objects.filter(pk=later.pk).update(fair_tag=7)
+    for each in claim(capacity=3):
+        settle(each, RETRY)
+    Lane.objects.update(virtual_time=0)
+    ledger.wake_due("email", now=at(5))
+    assert fresh(later).fair_tag == 7

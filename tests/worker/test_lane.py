@@ -14,7 +14,6 @@ from deliveries.errors import (
     Throttled,
 )
 from deliveries.ledger import lanes
-from deliveries.ledger.singled_out import TIMES
 from deliveries.models import DeliveryEvent, Message
 from deliveries.providers import Receipt
 from deliveries.providers.sandbox import SandboxProvider
@@ -202,58 +201,3 @@ def test_two_workers_together_keep_to_the_lanes_limit(
     gate.opened.set()
     eventually(lambda: all(is_sent(delivery) for delivery in wanted))
     assert most == 3
-
-
-def test_one_message_refused_as_if_it_were_the_account_dies_alone(
-    work: Work, request_delivery: Request
-) -> None:
-    """Some providers answer 403 to what is wrong with one recipient."""
-    odd = request_delivery()
-
-    def send(message: Message, key: str) -> Receipt:
-        if message.delivery_id == odd.pk:
-            raise AccountProblem("403: recipient is blocked")
-        return Receipt(id=f"for {key}")
-
-    sent = []
-    for _ in range(TIMES):
-        work(FakeProvider(send), threads=1)
-        assert now(odd).status == "queued"
-        ledger.resume("email", reason="The key is right again.")
-        sent.append(request_delivery())
-    # The others go first, one at a time as the worker is, and then it is plain whose fault it is.
-    work(FakeProvider(send), threads=1)
-    assert all(is_sent(other) for other in sent)
-    dead = now(odd)
-    assert (dead.status, dead.dead_reason) == ("dead", "rejected")
-    assert "recipient is blocked" in dead.last_error
-    assert lane().paused_until is None
-
-
-def test_a_refused_account_costs_nobody_an_attempt_however_often_it_is_tried(
-    work: Work, request_delivery: Request
-) -> None:
-    first, second = request_delivery(), request_delivery()
-
-    def send(message: Message, key: str) -> Receipt:
-        raise AccountProblem("bad key")
-
-    for _ in range(TIMES + 2):
-        work(FakeProvider(send), threads=1)
-        assert lane().paused_until
-        ledger.resume("email", reason="Try again.")
-    assert {(now(d).status, now(d).attempts) for d in (first, second)} == {("queued", 0)}
-
-
-def test_after_a_refused_account_the_others_go_first(work: Work, request_delivery: Request) -> None:
-    first, second = request_delivery(), request_delivery()
-    keys: list[int] = []
-
-    def send(message: Message, key: str) -> Receipt:
-        keys.append(message.delivery_id)
-        raise AccountProblem("bad key")
-
-    for _ in range(3):
-        work(FakeProvider(send), threads=1)
-        ledger.resume("email", reason="Try again.")
-    assert keys == [first.pk, second.pk, first.pk]

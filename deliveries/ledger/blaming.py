@@ -1,0 +1,99 @@
+"""Whom to blame where a provider blames everybody: the whole lane, or one message alone.
+
+Some providers answer 403 or 429 to what is wrong with one recipient. If each of those paused the
+lane, one organization's odd address would hold up all others.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from deliveries.ledger import sql
+from deliveries.ledger.claiming import Claim
+
+# So often others must have been accepted after it was refused. A provider whose key comes and goes
+# would have to refuse the same delivery, which goes behind others each time, again and again.
+TIMES = 3
+
+
+def singled_out(claim: Claim) -> bool:
+    """Tell whether this one alone is refused as if it were the lane, time after time.
+
+    A third of all answers since must be acceptances: where the provider throttles most of what
+    comes, being throttled tells nothing.
+    """
+    return bool(
+        sql.one(_SINGLED_OUT, {"id": claim.delivery_id, "lane": claim.lane, "times": TIMES})
+    )
+
+
+# Blames since a person last replayed it, which is a new beginning.
+_SINGLED_OUT = """
+    WITH blame AS (
+        SELECT at, lead(at) OVER (ORDER BY id) AS next FROM deliveries_deliveryevent
+        WHERE delivery_id = %(id)s AND type = 'released' AND details @> '{"blames_lane": true}'
+          AND id > coalesce((
+            SELECT max(id) FROM deliveries_deliveryevent
+            WHERE delivery_id = %(id)s AND type = 'replayed'
+          ), 0)
+        ORDER BY id DESC LIMIT 20
+    ), answer AS (
+        SELECT event.at, event.type FROM ONLY deliveries_deliveryevent event
+        JOIN ONLY deliveries_delivery other ON other.id = event.delivery_id
+        WHERE event.at > (SELECT min(at) FROM blame) AND other.lane = %(lane)s
+          AND other.id <> %(id)s
+          AND (event.type = 'sent'
+               OR event.type = 'released' AND event.details @> '{"blames_lane": true}')
+    )
+    SELECT 1 AS found
+    WHERE (SELECT count(*) FROM blame) >= %(times)s
+      AND %(times)s <= (
+        SELECT count(*) FROM blame WHERE EXISTS (
+            SELECT FROM answer WHERE type = 'sent' AND answer.at > blame.at
+              AND (blame.next IS NULL OR answer.at < blame.next)
+        )
+      )
+      AND (SELECT count(*) FILTER (WHERE type = 'sent') * 3 >= count(*) FROM answer)
+"""
+
+
+def is_suspect_alone(
+    lane: str, *, accepted: bool, blamed: Sequence[int], now: datetime | None = None
+) -> bool:
+    """Remember what a round of answers says, and tell whether one delivery alone is suspected.
+
+    So it is if something was accepted within the last minute, and since then the lane was blamed
+    once, for this one: then it is put behind others, and they go on. `accepted` is whether this
+    round had an acceptance, `blamed` the deliveries whose answers blamed the lane. Joins the
+    caller's transaction, in which the lane is locked.
+    """
+    known = sql.one(
+        f"""
+        SELECT suspect_id, coalesce(accepted_at > {sql.NOW} - interval '1 minute', false) AS lately
+        FROM deliveries_lane WHERE name = %(lane)s
+        """,
+        {"lane": lane, "now": now},
+    )
+    if known is None:
+        return False
+    first_since = accepted or known.suspect_id is None
+    alone = len(blamed) == 1 and first_since and (accepted or bool(known.lately))
+    suspect = blamed[0] if blamed else None if accepted else known.suspect_id
+    if accepted or suspect != known.suspect_id:
+        _remember(lane, suspect, accepted=accepted, now=now)
+    return alone
+
+
+def _remember(lane: str, suspect: int | None, *, accepted: bool, now: datetime | None) -> None:
+    sql.run(
+        f"""
+        UPDATE deliveries_lane SET suspect_id = %(suspect)s,
+            accepted_at = CASE WHEN %(accepted)s THEN {sql.NOW} ELSE accepted_at END
+        WHERE name = %(lane)s AND (
+            suspect_id IS DISTINCT FROM %(suspect)s::bigint
+            OR %(accepted)s AND (
+                accepted_at IS NULL OR accepted_at < {sql.NOW} - interval '5 seconds'
+            )
+        )
+        """,
+        {"lane": lane, "suspect": suspect, "accepted": accepted, "now": now},
+    )
