@@ -70,11 +70,18 @@ class ResendProvider:
             body=encode(message, idempotency_key=idempotency_key),
             headers={**self._headers, "Idempotency-Key": idempotency_key},
         )
-        self.reported_rate = rate_limit.per_second(answer.headers) or self.reported_rate
+        if is_resends_own(answer):
+            self.reported_rate = rate_limit.per_second(answer.headers) or self.reported_rate
         return classify(answer, now=self._clock())
 
     def close(self) -> None:
         self._session.close()
+
+
+def is_resends_own(answer: Answer) -> bool:
+    """Tell whether Resend says it, not a gateway between: what it accepted, an error it names."""
+    accepted = 200 <= answer.status < 300 and "id" in answers.json_of(answer)
+    return accepted or answers.name_of(answer) in _MEANINGS
 
 
 def refuse_what_cannot_be_sent(message: Message) -> None:

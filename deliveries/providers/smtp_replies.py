@@ -28,8 +28,9 @@ _TOO_FAST = re.compile(
     r"|rate.?limit|sending rate|rate exceeded|rate of mail|slow down",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(r"(daily|hourly|sending)( \w+)? (quota|limit)", re.IGNORECASE)
+_QUOTA = re.compile(r"(daily|hourly|sending)( \w+)? (quota|limit)(?! of rec)", re.IGNORECASE)
 # “Relay access denied”, “address is not verified”: no message of ours would pass.
+_ADDRESSES = re.compile(r"<[^>]*>|\S*@\S*")
 _NOT_FOR_US = re.compile(r"\brelay|not verified|not authori[sz]ed to send", re.IGNORECASE)
 
 
@@ -46,6 +47,16 @@ class Reply:
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else str(raw)
         found = _ENHANCED.match(text.strip())
         return cls(code, found[0] if found else "", one_line(text))
+
+    @property
+    def meaning(self) -> str:
+        """Return the words without addresses, which are the customer's and mean nothing."""
+        return _ADDRESSES.sub("", self.words)
+
+    @property
+    def is_about_a_recipient(self) -> bool:
+        """Tell by the enhanced code: x.1.x an address, but for the sender's; x.2.x a mailbox."""
+        return self.subject == "2" or (self.subject == "1" and self.enhanced[4:] not in {"7", "8"})
 
     @property
     def said(self) -> str:
@@ -91,16 +102,18 @@ def _of_reply(reply: Reply, phase: Phase) -> ProviderFailure:
 
 
 def _is_for_the_account(reply: Reply, phase: Phase) -> bool:
-    # x.2.x is about the recipient's mailbox, whose quota is none of ours.
-    if reply.subject == "2":
+    # The recipient's quota is none of ours, nor where their mail is relayed to.
+    if reply.is_about_a_recipient:
         return False
-    if reply.enhanced == "5.4.5" or _QUOTA.search(reply.words):
+    if reply.enhanced == "5.4.5" or _QUOTA.search(reply.meaning):
         return True
-    return reply.code >= 500 and phase >= Phase.RCPT and bool(_NOT_FOR_US.search(reply.words))
+    return reply.code >= 500 and phase >= Phase.RCPT and bool(_NOT_FOR_US.search(reply.meaning))
 
 
 def _of_4xx(reply: Reply, phase: Phase) -> ProviderFailure:
-    too_fast = reply.subject != "2" and _TOO_FAST.search(reply.words)
+    # What is said to one recipient is about that one: the others' messages need not wait.
+    for_all = phase is not Phase.RCPT or reply.code == 421
+    too_fast = for_all and not reply.is_about_a_recipient and bool(_TOO_FAST.search(reply.meaning))
     # Once there is a recipient, 4.7.1 is greylisting as often as not, and this message's to wait.
     about_us = reply.subject == "7" and (phase <= Phase.MAIL or reply.code == 421)
     if too_fast or about_us:

@@ -268,6 +268,18 @@ def test_the_rate_that_resend_reports_is_known(resend: ResendServer, connect: Co
     assert providers.reported_rate(provider) == 1.0
 
 
+def test_what_a_gateway_says_of_its_rate_is_not_resends(
+    resend: ResendServer, connect: Connect
+) -> None:
+    provider = connect()
+    headers = {"ratelimit-limit": "1"}
+    for status in (401, 429, 502):
+        resend.refusals.append(Refusal(status, "", headers=headers))
+        with pytest.raises(ProviderFailure):
+            send(provider)
+    assert providers.reported_rate(provider) is None
+
+
 @pytest.mark.parametrize(
     ("headers", "rate"),
     [
@@ -275,6 +287,11 @@ def test_the_rate_that_resend_reports_is_known(resend: ResendServer, connect: Co
         ({"RateLimit-Limit": "100", "RateLimit-Policy": "100;w=60"}, 100 / 60),
         ({"RateLimit-Limit": "10, 10;w=1;burst=1000, 1000;w=3600"}, 10.0),
         ({"RateLimit-Limit": " 7 "}, 7.0),
+        ({"RateLimit-Limit": "10", "RateLimit-Policy": "1000;w=3600, 10;w=1"}, 10.0),
+        ({"RateLimit-Limit": "1000", "RateLimit-Policy": "100;w=1, 1000;w=3600"}, None),
+        ({"RateLimit-Limit": "1", "RateLimit-Policy": "1;w=86400"}, None),
+        ({"RateLimit-Limit": "1", "RateLimit-Policy": "1;w=60"}, 0.1),
+        ({"RateLimit-Limit": "5", "RateLimit-Policy": "5;burst=9;w=2;x=1"}, 2.5),
         ({"RateLimit-Limit": "0"}, None),
         ({"RateLimit-Limit": "5", "RateLimit-Policy": "5;w=0"}, None),
         ({"RateLimit-Limit": "-5"}, None),
