@@ -12,26 +12,19 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 
 from django.db import close_old_connections, connection, transaction
 
-from deliveries import correlation, ledger, metrics, presence
+from deliveries import correlation, lane_reports, ledger, metrics, presence
 from deliveries.attempt import Attempt, Report
-from deliveries.errors import LaneFailure, TemporaryFailure, Throttled
 from deliveries.ledger import Claim
 from deliveries.listening import Listener
 from deliveries.outcomes import Sent
 from deliveries.policy import Policy
 from deliveries.pool import ThreadPool
-from deliveries.providers import Provider, key_lifetime, reported_rate
+from deliveries.providers import Provider, key_lifetime
 
 logger = logging.getLogger(__name__)
-
-# How long a lane rests where the provider does not say: too many requests, a refused account.
-THROTTLE_PAUSE = timedelta(seconds=5)
-ACCOUNT_PAUSE = timedelta(seconds=60)
-PAUSE_CAP = timedelta(hours=1)
 
 RECONNECT_FIRST_SECONDS = 0.1
 RECONNECT_CAP_SECONDS = 5.0
@@ -204,7 +197,7 @@ class Worker:
         )
 
     def _record(self, reports: list[Report]) -> metrics.Settled:
-        self._record_for_lane(reports)
+        lane_reports.tell(self._lane, reports, provider=self._provider)
         lost = ledger.settle_batch(
             [(r.claim, r.outcome) for r in reports if r.outcome is not None], worker=self.name
         )
@@ -212,36 +205,6 @@ class Worker:
         return metrics.Settled(
             reports=reports, lost=lost, seconds_to_send=ledger.seconds_to_send(accepted)
         )
-
-    def _record_for_lane(self, reports: list[Report]) -> None:
-        """Tell the lane what this round says of the provider as a whole."""
-        if (rate := reported_rate(self._provider)) is not None:
-            ledger.heed_rate(self._lane, rate)
-        failures = [r.failure for r in reports if r.failure is not None]
-        self._pause_if_blamed(reports)
-        ledger.record_results(
-            self._lane,
-            reached=any(r.reached_provider for r in reports),
-            failures=sum(
-                isinstance(failure, TemporaryFailure) and failure.provider_down
-                for failure in failures
-            ),
-        )
-
-    def _pause_if_blamed(self, reports: list[Report]) -> None:
-        """Pause the lane for what the provider says of all, but not for one delivery alone."""
-        blamed = {
-            r.claim.delivery_id: r.failure for r in reports if isinstance(r.failure, LaneFailure)
-        }
-        accepted = any(isinstance(r.outcome, Sent) for r in reports)
-        if not accepted and not blamed:
-            return
-        if ledger.is_suspect_alone(self._lane, accepted=accepted, blamed=list(blamed)):
-            return
-        for failure in blamed.values():
-            usual = THROTTLE_PAUSE if isinstance(failure, Throttled) else ACCOUNT_PAUSE
-            wait = max(min(failure.retry_after or usual, PAUSE_CAP), timedelta(seconds=1))
-            ledger.pause(self._lane, reason=failure.summary, for_=wait)
 
     def _forget(self, reports: list[Report], moment: float) -> None:
         """Let go of attempts whose outcomes are recorded."""

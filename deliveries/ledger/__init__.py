@@ -13,7 +13,7 @@ from deliveries.ledger.archiving import (
     drop_contents,
 )
 from deliveries.ledger.batches import Batch
-from deliveries.ledger.blaming import is_suspect_alone, singled_out
+from deliveries.ledger.blaming import is_lane_to_blame, singled_out
 from deliveries.ledger.cancelling import cancel, cancel_many
 from deliveries.ledger.checking import Contradiction, Sum, check, contradictions, sum_up
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
@@ -65,7 +65,7 @@ __all__ = [
     "follow_up_reports",
     "forget_reports",
     "heed_rate",
-    "is_suspect_alone",
+    "is_lane_to_blame",
     "lag",
     "lock_lane",
     "note_correction",

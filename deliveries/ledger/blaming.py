@@ -4,7 +4,6 @@ Some providers answer 403 or 429 to what is wrong with one recipient. If each of
 lane, one organization's odd address would hold up all others.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from deliveries.ledger import sql
@@ -56,44 +55,43 @@ _SINGLED_OUT = """
 """
 
 
-def is_suspect_alone(
-    lane: str, *, accepted: bool, blamed: Sequence[int], now: datetime | None = None
+def is_lane_to_blame(
+    lane: str, *, accepted: bool, blames: int, patience: int, now: datetime | None = None
 ) -> bool:
-    """Remember what a round of answers says, and tell whether one delivery alone is suspected.
+    """Remember what a round of answers says of the lane, and tell whether all are meant.
 
-    So it is if something was accepted within the last minute, and since then the lane was blamed
-    once, for this one: then it is put behind others, and they go on. `accepted` is whether this
-    round had an acceptance, `blamed` the deliveries whose answers blamed the lane. Joins the
-    caller's transaction, in which the lane is locked.
+    They are unless something was accepted within the last five minutes, and not more than `patience`
+    answers in a row have blamed the lane since. `accepted` says whether this round had an
+    acceptance, `blames` how many answers blamed the lane. Joins the caller's transaction, in which
+    the lane is locked.
     """
     known = sql.one(
         f"""
-        SELECT suspect_id, coalesce(accepted_at > {sql.NOW} - interval '1 minute', false) AS lately
+        SELECT blames_in_a_row AS blames,
+               coalesce(accepted_at > {sql.NOW} - interval '5 minutes', false) AS lately
         FROM deliveries_lane WHERE name = %(lane)s
         """,
         {"lane": lane, "now": now},
     )
     if known is None:
-        return False
-    first_since = accepted or known.suspect_id is None
-    alone = len(blamed) == 1 and first_since and (accepted or bool(known.lately))
-    suspect = blamed[0] if blamed else None if accepted else known.suspect_id
-    if accepted or suspect != known.suspect_id:
-        _remember(lane, suspect, accepted=accepted, now=now)
-    return alone
+        return blames > 0
+    in_a_row = blames if accepted else known.blames + blames
+    if accepted or blames:
+        _remember(lane, in_a_row, accepted=accepted, now=now)
+    return blames > 0 and (in_a_row > patience or not (accepted or known.lately))
 
 
-def _remember(lane: str, suspect: int | None, *, accepted: bool, now: datetime | None) -> None:
+def _remember(lane: str, in_a_row: int, *, accepted: bool, now: datetime | None) -> None:
     sql.run(
         f"""
-        UPDATE deliveries_lane SET suspect_id = %(suspect)s,
+        UPDATE deliveries_lane SET blames_in_a_row = %(blames)s,
             accepted_at = CASE WHEN %(accepted)s THEN {sql.NOW} ELSE accepted_at END
         WHERE name = %(lane)s AND (
-            suspect_id IS DISTINCT FROM %(suspect)s::bigint
+            blames_in_a_row <> %(blames)s
             OR %(accepted)s AND (
                 accepted_at IS NULL OR accepted_at < {sql.NOW} - interval '5 seconds'
             )
         )
         """,
-        {"lane": lane, "suspect": suspect, "accepted": accepted, "now": now},
+        {"lane": lane, "blames": in_a_row, "accepted": accepted, "now": now},
     )

@@ -31,10 +31,10 @@ class Lane(models.Model):
     accepted_at = models.DateTimeField(
         null=True, blank=True, help_text="When the provider last accepted something, to 5 seconds."
     )
-    suspect_id = models.BigIntegerField(
-        null=True,
-        blank=True,
-        help_text="The delivery whose answer last blamed the lane, if none was accepted since.",
+    blames_in_a_row = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Answers that blamed the account or the rate since the last acceptance.",
     )
 
     class Meta:

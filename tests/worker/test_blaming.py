@@ -6,6 +6,7 @@ import pytest
 
 from deliveries import ledger
 from deliveries.errors import AccountProblem, LaneFailure, Throttled
+from deliveries.lane_reports import ACCOUNT_PATIENCE, THROTTLE_PATIENCE
 from deliveries.ledger.blaming import TIMES
 from deliveries.models import Message
 from deliveries.providers import Receipt
@@ -85,20 +86,26 @@ def test_one_that_alone_is_refused_for_all_pauses_nothing_while_others_are_accep
     assert all(is_sent(other) for other in others)
 
 
-def test_two_that_are_refused_one_after_the_other_pause_the_lane(
-    work: Work, request_delivery: Request
+@pytest.mark.parametrize(
+    ("failure", "answers"),
+    [
+        (AccountProblem("bad key"), ACCOUNT_PATIENCE + 1),
+        (Throttled("slow down"), THROTTLE_PATIENCE + 1),
+    ],
+)
+def test_some_in_a_row_with_none_accepted_between_pause_the_lane(
+    work: Work, request_delivery: Request, failure: LaneFailure, answers: int
 ) -> None:
-    accepted, *refused, untouched = [request_delivery() for _ in range(4)]
+    accepted, *refused = [request_delivery() for _ in range(14)]
 
     def send(message: Message, key: str) -> Receipt:
         if message.delivery_id == accepted.pk:
             return Receipt(id=f"for {key}")
-        raise AccountProblem("bad key", summary="The provider refuses our account.")
+        raise failure
 
     work(FakeProvider(send), threads=1)
-    assert lane().paused_reason == "The provider refuses our account."
-    assert {now(each).claims for each in refused} == {0}
-    assert not now(untouched).lease_token
+    assert lane().paused_reason == str(failure)
+    assert sum(now(each).lease_token for each in refused) == answers
 
 
 def test_one_that_is_refused_again_with_none_accepted_between_pauses_the_lane(

@@ -1,6 +1,7 @@
 """What a lane remembers to tell a refused account from one message that alone is refused so.
 
-Old code leaves the columns alone; nobody is a suspect then, and each such answer pauses the lane.
+Old code leaves the columns alone; nothing was accepted lately then, and each such answer pauses
+the lane.
 """
 
 from django.db import migrations, models
@@ -21,13 +22,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             "lane",
-            "suspect_id",
-            models.BigIntegerField(
-                blank=True,
-                null=True,
-                help_text=(
-                    "The delivery whose answer last blamed the lane, if none was accepted since."
-                ),
+            "blames_in_a_row",
+            models.PositiveIntegerField(
+                default=0,
+                db_default=0,
+                help_text="Answers that blamed the account or the rate since the last acceptance.",
             ),
         ),
     ]
