@@ -34,7 +34,7 @@ _SINGLED_OUT = """
             SELECT max(id) FROM deliveries_deliveryevent
             WHERE delivery_id = %(id)s AND type = 'replayed'
           ), 0)
-        ORDER BY id DESC LIMIT 20
+        ORDER BY id DESC LIMIT 200
     ), answer AS (
         SELECT event.at, event.type FROM ONLY deliveries_deliveryevent event
         JOIN ONLY deliveries_delivery other ON other.id = event.delivery_id
