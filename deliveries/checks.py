@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 
-from deliveries import events, providers, retry
-from deliveries.policy import Policy
+from deliveries import providers, retry, signatures
+from deliveries.policy import Policy, key_lifetime
 
 
 def _long(length: timedelta) -> str:
@@ -50,10 +50,11 @@ def retries_end_before_the_key(policy: Policy) -> CheckMessage | None:
         return None
     return Error(
         f"Retries may go on for {_long(longest)}, longer than the provider remembers a key "
-        f"(DELIVERY_KEY_LIFETIME_SECONDS, {_long(policy.key_lifetime)}): a customer could get "
+        f"({_says_how_long()}, {_long(policy.key_lifetime)}): a customer could get "
         "an invoice twice.",
-        hint="Lower DELIVERY_MAX_ATTEMPTS or DELIVERY_BACKOFF_CAP_SECONDS, or set "
-        "DELIVERY_KEY_LIFETIME_SECONDS to what your provider promises.",
+        hint="Lower DELIVERY_MAX_ATTEMPTS or DELIVERY_BACKOFF_CAP_SECONDS (and "
+        "DELIVERY_OUTAGE_SECONDS with them); or set DELIVERY_KEY_LIFETIME_SECONDS to what your "
+        "provider promises, or to 0: then what may have been accepted waits for a person.",
         id="deliveries.E003",
     )
 
@@ -90,24 +91,22 @@ def check_provider(**kwargs: Any) -> list[CheckMessage]:
                 id="deliveries.E005",
             )
         ]
-    remembered = providers.key_lifetime(adapter)
-    if remembered is None or Policy.from_settings().key_lifetime <= remembered:
-        return []
-    return [
-        Error(
-            f"DELIVERY_KEY_LIFETIME_SECONDS is {settings.DELIVERY_KEY_LIFETIME_SECONDS:,.0f}, but "
-            f"EMAIL_PROVIDER={settings.EMAIL_PROVIDER} remembers an idempotency key for "
-            f"{_long(remembered)} only: a customer could get an invoice twice.",
-            hint=f"Set DELIVERY_KEY_LIFETIME_SECONDS to {remembered.total_seconds():.0f} or less, "
-            "or leave it unset.",
-            id="deliveries.E006",
-        )
-    ]
+    return [_key_too_long(adapter)] if _outlives_the_providers_memory() else []
 
 
 @register(Tags.security, deploy=True)
 def check_webhook_secret(**kwargs: Any) -> list[CheckMessage]:
-    if settings.EMAIL_PROVIDER_WEBHOOK_KEYS or settings.EMAIL_PROVIDER not in events.DIALECTS:
+    keys = settings.EMAIL_PROVIDER_WEBHOOK_KEYS
+    if signatures.Key.of(signatures.EXAMPLE) in keys:
+        return [
+            Error(
+                "EMAIL_PROVIDER_WEBHOOK_SECRET holds the example of the documentation: anybody "
+                "could report what they like.",
+                hint="Set the secret that your provider shows for its webhook.",
+                id="deliveries.E012",
+            )
+        ]
+    if keys or not _tells_of_events():
         return []
     return [
         Error(
@@ -115,7 +114,7 @@ def check_webhook_secret(**kwargs: Any) -> list[CheckMessage]:
             "EMAIL_PROVIDER_WEBHOOK_SECRET is not set.",
             hint="Make a webhook to /webhooks/email at the provider, and set the secret that it "
             "signs with (whsec_…). Bounces would go unnoticed otherwise.",
-            id="deliveries.E006",
+            id="deliveries.E011",
         )
     ]
 
@@ -123,4 +122,49 @@ def check_webhook_secret(**kwargs: Any) -> list[CheckMessage]:
 @register
 def check_policy(**kwargs: Any) -> list[CheckMessage]:
     policy = Policy.from_settings()
-    return [message for rule in _RULES if (message := rule(policy)) is not None]
+    rules = [
+        rule
+        for rule in _RULES
+        # E006 says to lower what E003 might say to raise.
+        if rule is not retries_end_before_the_key or not _outlives_the_providers_memory()
+    ]
+    return [message for rule in rules if (message := rule(policy)) is not None]
+
+
+def _key_too_long(adapter: Any) -> CheckMessage:
+    remembered, or_else = providers.key_lifetime(adapter), ""
+    if remembered is None:
+        knows = "does not say how long it remembers an idempotency key, which counts as not at all"
+        or_else = ", or give the adapter a key_lifetime"
+    elif remembered:
+        knows = f"remembers an idempotency key for {_long(remembered)} only"
+    else:
+        knows = "knows no idempotency keys"
+    return Error(
+        f"DELIVERY_KEY_LIFETIME_SECONDS is {settings.DELIVERY_KEY_LIFETIME_SECONDS:,.0f}, but "
+        f"EMAIL_PROVIDER={settings.EMAIL_PROVIDER} {knows}: a customer could get an invoice twice.",
+        hint=f"Leave DELIVERY_KEY_LIFETIME_SECONDS unset: it is the adapter's then{or_else}.",
+        id="deliveries.E006",
+    )
+
+
+def _outlives_the_providers_memory() -> bool:
+    """Tell whether a key is set to be trusted for longer than the adapter says. E005 goes first."""
+    try:
+        providers.find(settings.EMAIL_PROVIDER)
+    except ImproperlyConfigured:
+        return False
+    return key_lifetime() > providers.key_lifetime_of_the_configured()
+
+
+def _tells_of_events() -> bool:
+    try:
+        return providers.dialect(providers.find(settings.EMAIL_PROVIDER)) is not None
+    except ImproperlyConfigured:
+        return False
+
+
+def _says_how_long() -> str:
+    if settings.DELIVERY_KEY_LIFETIME_SECONDS is not None:
+        return "DELIVERY_KEY_LIFETIME_SECONDS"
+    return f"key_lifetime of EMAIL_PROVIDER={settings.EMAIL_PROVIDER}"

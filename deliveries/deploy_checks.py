@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register  # n
 from django.core.exceptions import ImproperlyConfigured
 
 from deliveries import providers
+from deliveries.providers.addresses import without_login
 
 # Reserved by RFC 2606, 6761 and 6762: no provider sends from there, and no answer arrives.
 _NOBODYS = (
@@ -37,7 +39,8 @@ def adapter_can_be_made() -> CheckMessage | None:
             hint="Set what it names, then try `manage.py send_test_email ADDRESS`.",
             id="deliveries.E007",
         )
-    provider.close()
+    with suppress(Exception):
+        provider.close()
     return None
 
 
@@ -46,8 +49,8 @@ def address_is_encrypted() -> CheckMessage | None:
     if parts.scheme != "http" or is_here(parts.hostname or ""):
         return None
     return Error(
-        f"EMAIL_PROVIDER_URL is {settings.EMAIL_PROVIDER_URL}: invoices and the API key would "
-        "cross the network in the clear.",
+        f"EMAIL_PROVIDER_URL is {without_login(settings.EMAIL_PROVIDER_URL)}: invoices and the "
+        "API key would cross the network in the clear.",
         hint="Use an https:// address.",
         id="deliveries.E008",
     )
@@ -85,6 +88,48 @@ def password_is_encrypted() -> CheckMessage | None:
     )
 
 
+def login_is_whole() -> CheckMessage | None:
+    user, password = settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD
+    if settings.EMAIL_PROVIDER != "smtp" or bool(user) == bool(password):
+        return None
+    given, missing = "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD"
+    if password:
+        given, missing = missing, given
+    return Error(
+        f"{given} is set, but {missing} is not: nobody would log in to the mail server.",
+        hint=f"Set {missing}, or neither where the mail server takes mail from this host without "
+        "a login.",
+        id="deliveries.E013",
+    )
+
+
+def port_fits_the_encryption() -> CheckMessage | None:
+    port, security = settings.EMAIL_PORT, settings.EMAIL_SECURITY
+    # RFC 8314: TLS from the first byte on there, and nowhere else.
+    odd = (port == 465 and security != "tls") or (port in {25, 587} and security == "tls")
+    if settings.EMAIL_PROVIDER != "smtp" or not odd:
+        return None
+    usual = "tls" if port == 465 else "starttls"
+    return Warning(
+        f"EMAIL_PORT is {port}, where mail servers speak {usual}, but EMAIL_SECURITY is "
+        f"{security}.",
+        hint=f"Set EMAIL_SECURITY to {usual}, unless your mail server is an unusual one.",
+        id="deliveries.W003",
+    )
+
+
+def address_is_the_base() -> CheckMessage | None:
+    url = settings.EMAIL_PROVIDER_URL
+    if settings.EMAIL_PROVIDER != "resend" or not url.endswith("/emails"):
+        return None
+    return Error(
+        "EMAIL_PROVIDER_URL ends in /emails, which is put behind it once more: every e-mail would "
+        "be answered 404.",
+        hint="Leave EMAIL_PROVIDER_URL unset, or cut /emails off.",
+        id="deliveries.E014",
+    )
+
+
 def provider_is_real() -> CheckMessage | None:
     if settings.EMAIL_PROVIDER != "sandbox":
         return None
@@ -101,6 +146,9 @@ _RULES: Sequence[Callable[[], CheckMessage | None]] = (
     address_is_encrypted,
     sender_can_be_answered,
     password_is_encrypted,
+    login_is_whole,
+    port_fits_the_encryption,
+    address_is_the_base,
     provider_is_real,
 )
 

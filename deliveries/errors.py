@@ -1,5 +1,6 @@
 """What can go wrong with a delivery, in the words that callers catch."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 
@@ -91,4 +92,15 @@ class Throttled(LaneFailure):
 
 
 class AccountProblem(LaneFailure):
-    """Our account or configuration is refused."""
+    """Our account or configuration is refused; `look_at` names the settings that may be wrong."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        summary: str = "",
+        retry_after: timedelta | None = None,
+        look_at: Sequence[str] = (),
+    ) -> None:
+        super().__init__(reason, summary=summary, retry_after=retry_after)
+        self.look_at = tuple(look_at)

@@ -1,20 +1,26 @@
 """Reading a provider's event: whichever provider's, into a `Report` of ours."""
 
 import json
+import logging
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
+
+from deliveries import providers
 from deliveries.ledger import sql
 from deliveries.models import Delivery, ProviderEvent
 from deliveries.reasons import reason_of
-from deliveries.reports import KEY_TAG, Report
+from deliveries.reports import KEY_TAG, Dialect, Report
 
 # The tags in which a provider gives the delivery's idempotency key back: Resend's adapter writes
 # the first, the sandbox the second.
 TAGS = (KEY_TAG, "delivery")
+
+logger = logging.getLogger(__name__)
 
 _Outcome = Delivery.AfterSending
 _State = ProviderEvent.State
@@ -33,63 +39,12 @@ class Unreadable(ValueError):
     """The body is no event: not JSON, or not an object with a type."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
-    """How one provider words its events: the table of its types, and where things stand."""
+def dialects() -> list[Dialect]:
+    """Return what is understood: the configured adapter's words first, then those that ship.
 
-    # None for what it tells of and we need not know: opened, clicked.
-    types: Mapping[str, _Outcome | None]
-    message_id: Callable[[dict[str, Any]], object]
-    # The part that explains a type: "bounce", with type, subType and message.
-    details: Mapping[str, str]
-
-
-# https://resend.com/docs/webhooks/event-types; a bounce has Amazon SES's types and subtypes.
-RESEND = Dialect(
-    types={
-        "email.scheduled": None,
-        "email.sent": None,
-        "email.delivered": _Outcome.DELIVERED,
-        "email.delivery_delayed": _Outcome.DELAYED,
-        "email.bounced": _Outcome.BOUNCED,
-        "email.complained": _Outcome.COMPLAINED,
-        "email.failed": _Outcome.FAILED,
-        "email.suppressed": _Outcome.SUPPRESSED,
-        "email.opened": None,
-        "email.clicked": None,
-    },
-    message_id=lambda data: data.get("email_id"),
-    details={
-        "email.bounced": "bounce",
-        "email.failed": "failed",
-        "email.suppressed": "suppressed",
-        "email.delivery_delayed": "delay",
-    },
-)
-
-# Our own sandbox. An event of any other provider that is worded so is understood as well.
-SANDBOX = Dialect(
-    types={
-        "message.delivered": _Outcome.DELIVERED,
-        "message.delayed": _Outcome.DELAYED,
-        "message.bounced": _Outcome.BOUNCED,
-        "message.complained": _Outcome.COMPLAINED,
-        "message.failed": _Outcome.FAILED,
-        "message.suppressed": _Outcome.SUPPRESSED,
-        "message.opened": None,
-    },
-    message_id=lambda data: data.get("id") or data.get("message_id"),
-    details={
-        "message.bounced": "bounce",
-        "message.failed": "failed",
-        "message.suppressed": "suppressed",
-        "message.delayed": "delay",
-    },
-)
-
-# By EMAIL_PROVIDER, though found by the name of the type: events of two providers come while one
-# replaces the other.
-DIALECTS: Mapping[str, Dialect] = {"resend": RESEND, "sandbox": SANDBOX}
+    Not the configured one's alone: events of two providers come while one replaces the other.
+    """
+    return providers.dialects(settings.EMAIL_PROVIDER)
 
 
 def read(body: bytes, *, event_id: str) -> Report:
@@ -104,30 +59,49 @@ def read(body: bytes, *, event_id: str) -> Report:
         event_id=event_id,
         type=_text(type_)[:100],
         tag=_tag(data),
-        at=_moment(payload.get("created_at")),
+        # Standard Webhooks calls it so; Resend and the sandbox have a name of their own.
+        at=_moment(payload.get("created_at")) or _moment(payload.get("timestamp")),
         payload=_kept(payload),
     )
-    dialect = next((each for each in DIALECTS.values() if type_ in each.types), None)
+    dialect = next((each for each in dialects() if type_ in each.types), None)
     if dialect is None:
         return replace(report, provider_message_id=_any_id(data), shelf=_State.UNKNOWN_TYPE)
     return _in_dialect(dialect, type_, data, report)
 
 
 def _in_dialect(dialect: Dialect, type_: str, data: dict[str, Any], report: Report) -> Report:
-    message_id = _text(dialect.message_id(data))[:_LONGEST_ID]
-    outcome = dialect.types[type_]
-    if outcome is None:
+    message_id = _message_id(dialect, data)
+    word = dialect.types[type_]
+    if word is None:
         return replace(report, provider_message_id=message_id, shelf=_State.NO_EFFECT)
     details = data.get(dialect.details.get(type_, ""))
     details = details if isinstance(details, dict) else {}
-    outcome = _narrowed(outcome, details)
+    outcome = _narrowed(_Outcome(word), details)
     return replace(
         report,
         provider_message_id=message_id,
         outcome=outcome,
         reason=reason_of(outcome, details),
         address=_only_address(data.get("to")),
+        # Without either it could wait for ever: no delivery will ever be found to be its own.
+        shelf=report.shelf if message_id or report.tag else _State.NO_EFFECT,
     )
+
+
+def _message_id(dialect: Dialect, data: dict[str, Any]) -> str:
+    try:
+        return _id(dialect.message_id(data))
+    except Exception:
+        # An adapter's function that expects more than came: the event is kept all the same.
+        logger.exception("an adapter cannot tell whose an event is")
+        return ""
+
+
+def _id(value: object) -> str:
+    """Return a message's id; some providers count them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return _text(value)[:_LONGEST_ID]
 
 
 def _any_id(data: Mapping[str, Any]) -> str:

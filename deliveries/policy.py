@@ -1,5 +1,6 @@
 """The numbers that govern deliveries, read once from the settings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Self
@@ -9,6 +10,22 @@ from django.conf import settings
 
 def _seconds(name: str) -> timedelta:
     return timedelta(seconds=getattr(settings, f"DELIVERY_{name}_SECONDS"))
+
+
+_adapters_key_lifetime: list[Callable[[], timedelta]] = []
+
+
+def take_key_lifetime_from(adapter: Callable[[], timedelta]) -> None:
+    """Ask this from now on how long a key is remembered, where no setting says so."""
+    _adapters_key_lifetime[:] = [adapter]
+
+
+def key_lifetime() -> timedelta:
+    """Return how long the provider remembers a key: as set, else as its adapter says."""
+    if settings.DELIVERY_KEY_LIFETIME_SECONDS is not None:
+        return _seconds("KEY_LIFETIME")
+    [ask] = _adapters_key_lifetime
+    return ask()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +52,7 @@ class Policy:
             backoff_base=_seconds("BACKOFF_BASE"),
             backoff_cap=_seconds("BACKOFF_CAP"),
             outage=_seconds("OUTAGE"),
-            key_lifetime=_seconds("KEY_LIFETIME"),
+            key_lifetime=key_lifetime(),
             poll=_seconds("POLL"),
         )
 

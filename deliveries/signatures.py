@@ -15,6 +15,9 @@ from datetime import timedelta
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what every secret begins with is none
 TOLERANCE = timedelta(minutes=5)
 
+# The example of Svix's documentation, which everybody knows.
+EXAMPLE = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
 # One name per header in each of the two spellings.
 _SPELLINGS = ("svix", "webhook")
 _VERSION = "v1"

@@ -75,6 +75,11 @@ def seconds_or_zero(name: str, *, default: float) -> float:
     return value
 
 
+def seconds_if_set(name: str) -> float | None:
+    """Read a length of time in seconds, from zero; None where nothing is set."""
+    return seconds_or_zero(name, default=0) if text(name) else None
+
+
 def rate(name: str) -> float | None:
     """Read a rate per second; unset means no limit."""
     raw = text(name)
@@ -90,9 +95,9 @@ def rate(name: str) -> float | None:
 
 
 def http_url(name: str, default: str) -> str:
-    """Read an address on the web; "" only where that is the default and nothing is set."""
-    raw = text(name, default)
-    if not raw and not default:
+    """Read an address on the web; where nothing is set, or the empty text, the default."""
+    raw = text(name) or default
+    if not raw:
         return ""
     try:
         parts = urlsplit(raw)
@@ -134,13 +139,16 @@ def address(name: str, default: str) -> str:
 
 
 def webhook_keys(name: str) -> list[signatures.Key]:
-    """Read the secrets that may sign webhooks, comma separated: several while one is replaced."""
+    """Read the secrets that may sign webhooks: several, while one is replaced.
+
+    With commas between, or blanks, or one on each line.
+    """
     try:
-        return [signatures.Key.of(word) for word in words(name)]
+        return [signatures.Key.of(word) for word in text(name).replace(",", " ").split()]
     except signatures.InvalidSecret as error:
         raise ImproperlyConfigured(
-            f"{name} must be a secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, or several "
-            f"with commas between: of one that is set, {error}."
+            f"{name} must be a secret as the provider shows it (whsec_…), or several with commas "
+            f"or blanks between: of one that is set, {error}."
         ) from None
 
 

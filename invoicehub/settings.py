@@ -138,7 +138,8 @@ EMAIL_FROM = read.address("EMAIL_FROM", "invoices@invoicehub.example")
 # For EMAIL_PROVIDER=smtp, and for Django's own mail to admins.
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 EMAIL_SECURITY = read.one_of("EMAIL_SECURITY", set(_PORTS), "starttls")
-EMAIL_HOST = read.text("EMAIL_HOST", "localhost")
+# No mail server is guessed where invoices depend on it: the adapter asks for one.
+EMAIL_HOST = read.text("EMAIL_HOST", "" if EMAIL_PROVIDER == "smtp" else "localhost")
 EMAIL_PORT = read.port("EMAIL_PORT", default=_PORTS[EMAIL_SECURITY])
 EMAIL_HOST_USER = read.text("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = read.text("EMAIL_HOST_PASSWORD")
@@ -155,10 +156,8 @@ DELIVERY_MAX_ATTEMPTS = read.whole_number("DELIVERY_MAX_ATTEMPTS", default=16)
 DELIVERY_BACKOFF_BASE_SECONDS = read.seconds("DELIVERY_BACKOFF_BASE_SECONDS", default=5)
 DELIVERY_BACKOFF_CAP_SECONDS = read.seconds("DELIVERY_BACKOFF_CAP_SECONDS", default=900)
 DELIVERY_OUTAGE_SECONDS = read.seconds("DELIVERY_OUTAGE_SECONDS", default=3600)
-# SMTP knows no keys: what may have been accepted is never sent again by itself.
-DELIVERY_KEY_LIFETIME_SECONDS = read.seconds_or_zero(
-    "DELIVERY_KEY_LIFETIME_SECONDS", default=0 if EMAIL_PROVIDER == "smtp" else 86400
-)
+# None: as long as the adapter of EMAIL_PROVIDER says.
+DELIVERY_KEY_LIFETIME_SECONDS = read.seconds_if_set("DELIVERY_KEY_LIFETIME_SECONDS")
 DELIVERY_POLL_SECONDS = read.seconds("DELIVERY_POLL_SECONDS", default=1)
 # How long `archive_deliveries` leaves the text and PDF of an e-mail that was sent.
 MESSAGE_RETENTION_DAYS = read.whole_number("MESSAGE_RETENTION_DAYS", default=365)

@@ -8,7 +8,6 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -108,7 +107,7 @@ def retry_of(invoice: Invoice, last: Delivery | None) -> Retry | None:
         return None
     if invoice.status in {Invoice.Status.VOID, Invoice.Status.PAID}:
         return None
-    [prospect] = ledger.prospects([last.pk], key_lifetime=_key_lifetime())
+    [prospect] = ledger.prospects([last.pk], key_lifetime=ledger.key_lifetime())
     if prospect.case is None:
         return None
     return Retry(
@@ -150,7 +149,7 @@ def retry(
             last.pk,
             actor_id=user_id,
             reason=_one_line(reason) or _("by somebody of the organization"),
-            key_lifetime=_key_lifetime(),
+            key_lifetime=ledger.key_lifetime(),
             confirmed=confirmed,
         )
 
@@ -217,10 +216,6 @@ def _insist_on_taking_corrections(found: Retry | None) -> None:
 
 def _differs(finished_at: datetime | None, died_at: datetime) -> bool:
     return finished_at is None or abs(finished_at - died_at) >= timedelta(milliseconds=1)
-
-
-def _key_lifetime() -> timedelta:
-    return timedelta(seconds=settings.DELIVERY_KEY_LIFETIME_SECONDS)
 
 
 def _one_line(text: str) -> str:

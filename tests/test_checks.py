@@ -125,7 +125,8 @@ def test_a_dotted_path_to_what_is_no_adapter_is_refused(
         ("resend", 86401, True),
         ("smtp", 0, False),
         ("smtp", 1, True),
-        ("sandbox", 10**8, False),
+        ("sandbox", 86400, False),
+        ("sandbox", 86401, True),
     ],
 )
 def test_a_key_does_not_outlive_the_providers_memory(
@@ -146,10 +147,18 @@ READY = {
     "EMAIL_PROVIDER_API_KEY": "re_123",
     "EMAIL_FROM": "invoices@company.com",
 }
-SMTP = {"EMAIL_PROVIDER": "smtp", "EMAIL_HOST": "mail.company.com", "EMAIL_PROVIDER_URL": ""}
+SMTP: dict[str, object] = {
+    "EMAIL_PROVIDER": "smtp",
+    "EMAIL_HOST": "mail.company.com",
+    "EMAIL_PROVIDER_URL": "",
+    "EMAIL_PORT": 587,
+}
 
 
-def deploy(settings: Settings, **changes: str) -> list[checks.CheckMessage]:
+LOGIN = {"EMAIL_HOST_USER": "invoices", "EMAIL_HOST_PASSWORD": "a long password"}
+
+
+def deploy(settings: Settings, **changes: object) -> list[checks.CheckMessage]:
     for name, value in (READY | changes).items():
         setattr(settings, name, value)
     return check_deployment()
@@ -171,13 +180,26 @@ def deploy(settings: Settings, **changes: str) -> list[checks.CheckMessage]:
         ("", {"EMAIL_FROM": "invoices@myexample.com"}),
         (
             "deliveries.E010",
-            SMTP | {"EMAIL_SECURITY": "none", "EMAIL_HOST_PASSWORD": "a long password"},
+            SMTP | LOGIN | {"EMAIL_SECURITY": "none"},
         ),
+        ("deliveries.E007", SMTP | {"EMAIL_HOST": ""}),
+        ("deliveries.E007", SMTP | {"EMAIL_HOST": "mail.company.com:587"}),
+        ("deliveries.E007", SMTP | {"EMAIL_HOST": "smtp://mail.company.com"}),
+        ("deliveries.E007", SMTP | {"EMAIL_HOST": "invoices@mail.company.com"}),
+        ("", SMTP | LOGIN),
+        ("deliveries.E013", SMTP | {"EMAIL_HOST_USER": "invoices"}),
+        ("deliveries.E013", SMTP | {"EMAIL_HOST_PASSWORD": "a long password"}),
+        ("", {"EMAIL_HOST_USER": "invoices"}),
+        ("deliveries.W003", SMTP | {"EMAIL_PORT": 465}),
+        ("deliveries.W003", SMTP | {"EMAIL_SECURITY": "tls"}),
+        ("", SMTP | {"EMAIL_PORT": 465, "EMAIL_SECURITY": "tls"}),
+        ("", SMTP | {"EMAIL_PORT": 2525}),
+        ("deliveries.E014", {"EMAIL_PROVIDER_URL": "https://api.resend.com/emails"}),
         ("deliveries.W001", SMTP | {"EMAIL_SECURITY": "none"}),
         ("deliveries.W002", {"EMAIL_PROVIDER": "sandbox"}),
     ],
 )
-def test_a_deployment_is_checked(settings: Settings, id_: str, changes: dict[str, str]) -> None:
+def test_a_deployment_is_checked(settings: Settings, id_: str, changes: dict[str, object]) -> None:
     found = deploy(settings, **changes)
     assert ids(found) == ([id_] if id_ else [])
     assert all(message.hint for message in found)

@@ -29,6 +29,16 @@ def test_defaults_hold_where_nothing_is_set() -> None:
     assert read.port("UNSET_P", default=587) == 587
     assert read.seconds_or_zero("UNSET_S", default=0) == 0
     assert read.http_url("UNSET_U", "") == ""
+    assert read.seconds_if_set("UNSET_S") is None
+
+
+def test_what_is_set_to_nothing_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As compose files write it: NAME=
+    monkeypatch.setenv("EMPTY", "")
+    assert read.http_url("EMPTY", "http://usual.example") == "http://usual.example"
+    assert read.seconds_if_set("EMPTY") is None
+    monkeypatch.setenv("ZERO", "0")
+    assert read.seconds_if_set("ZERO") == 0
 
 
 def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

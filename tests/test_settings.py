@@ -62,9 +62,21 @@ DEPLOYED = PRODUCTION | {
     "SECRET_KEY": "fV3-kq9X_0pLw7ZsT5cNa8RbYh2uJd6EgMx1oQiCtWvKzUySlPnHrBjAeGfD4m",
     "EMAIL_PROVIDER": "resend",
     "EMAIL_PROVIDER_API_KEY": "re_123",
-    "EMAIL_PROVIDER_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "EMAIL_PROVIDER_WEBHOOK_SECRET": "whsec_dGhlIHNlY3JldCBvZiB0aGVzZSB0ZXN0cyE=",
     "EMAIL_FROM": "invoices@company.com",
 }
+
+
+@pytest.mark.parametrize("changes", [{"EMAIL_HOST": ""}, {}])
+def test_smtp_without_a_mail_server_is_not_deployed(changes: dict[str, str]) -> None:
+    ended = check("--deploy", **DEPLOYED | {"EMAIL_PROVIDER": "smtp"} | changes)
+    assert ended.returncode == 1
+    assert "EMAIL_HOST must be set" in ended.stderr
+
+
+def test_an_empty_address_of_the_provider_is_the_usual_one() -> None:
+    ended = check("--deploy", "--fail-level", "WARNING", **DEPLOYED | {"EMAIL_PROVIDER_URL": ""})
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_a_full_production_configuration_has_nothing_to_complain_of() -> None:

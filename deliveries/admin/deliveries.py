@@ -159,8 +159,12 @@ class DeliveryAdmin(DeliveryListAdmin):
 
     @admin.display(description="requested")
     def asked(self, delivery: Delivery) -> str:
-        moment = f"{delivery.created_at:%Y-%m-%d %H:%M} UTC"
-        return format_html('<span class="nowrap">{}</span>', moment)
+        # In two where the list is narrow; the last column would be cut off otherwise.
+        return format_html(
+            '<span class="nowrap">{}</span> <span class="nowrap">{}</span>',
+            f"{delivery.created_at:%Y-%m-%d}",
+            f"{delivery.created_at:%H:%M} UTC",
+        )
 
     def get_urls(self) -> list[URLPattern]:
         own = [

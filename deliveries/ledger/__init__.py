@@ -32,6 +32,7 @@ from deliveries.ledger.settling import release, settle, settle_batch
 from deliveries.ledger.sql import database_now
 from deliveries.ledger.vouching import vouch
 from deliveries.ledger.waking import CHANNEL
+from deliveries.policy import key_lifetime
 
 __all__ = [
     "CHANNEL",
@@ -66,6 +67,7 @@ __all__ = [
     "forget_reports",
     "heed_rate",
     "is_lane_to_blame",
+    "key_lifetime",
     "lag",
     "lock_lane",
     "note_correction",

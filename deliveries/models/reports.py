@@ -76,6 +76,20 @@ class ProviderEvent(models.Model):
     def __str__(self) -> str:
         return f"{self.type} {self.event_id}"
 
+    @property
+    def standing(self) -> str:
+        """What came of it, for people."""
+        named = self.provider_message_id or self.delivery_id is not None
+        if self.outcome and not named:
+            return "Names no e-mail"
+        if self.state == self.State.OUTRANKED:
+            return STANDINGS[self.State.OUTRANKED]
+        return self.get_state_display()
+
+
+# In place of the state's own words: an equal one changes nothing either.
+STANDINGS = {ProviderEvent.State.OUTRANKED: "Tells nothing new"}
+
 
 class Mailbox(models.Model):
     """What is known of one address of an organization's customers: when e-mail last got there,

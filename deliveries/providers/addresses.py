@@ -1,6 +1,7 @@
-"""Addresses as the wire wants them: domains in ASCII."""
+"""Addresses as the wire wants them, domains in ASCII; and as people may see them."""
 
 import re
+from urllib.parse import urlsplit
 
 import idna
 
@@ -26,3 +27,9 @@ def with_ascii_domain(address: str) -> str:
 def domain_of(address: str) -> str:
     """Return the domain of a bare address, in ASCII."""
     return with_ascii_domain(address).rpartition("@")[2]
+
+
+def without_login(url: str) -> str:
+    """Return an address on the web without the name and password that may stand in it."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

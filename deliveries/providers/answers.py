@@ -97,12 +97,19 @@ def refused(answer: Answer, wait: timedelta | None) -> PermanentFailure:
 
 def account_refused(answer: Answer, wait: timedelta | None) -> AccountProblem:
     summary = f"The provider refuses our account ({answer.status})"
-    return AccountProblem(f"{summary}: {words_of(answer)}", summary=f"{summary}.", retry_after=wait)
+    return AccountProblem(
+        f"{summary}: {words_of(answer)}",
+        summary=f"{summary}.",
+        retry_after=wait,
+        look_at=("EMAIL_PROVIDER_API_KEY", "EMAIL_FROM"),
+    )
 
 
 def address_wrong(answer: Answer, wait: timedelta | None) -> AccountProblem:
     return AccountProblem(
-        f"The provider's address is wrong: it answered {answer.status} there.", retry_after=wait
+        f"The provider's address is wrong: it answered {answer.status} there.",
+        retry_after=wait,
+        look_at=("EMAIL_PROVIDER_URL",),
     )
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from deliveries.models import Message
+from deliveries.reports import Dialect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,9 +19,10 @@ class Receipt:
 class Provider(Protocol):
     """Hands messages over. Called from many threads at once.
 
-    Two attributes are optional, for what not every provider has: `key_lifetime`, a timedelta, how
-    long it remembers an idempotency key (zero: it knows none), and `reported_rate`, the messages
-    per second that it last said it takes.
+    Three attributes are optional, for what not every provider has. On the class: `key_lifetime`, a
+    timedelta, how long it remembers an idempotency key (zero, or without it: it knows none), and
+    `events`, a `Dialect`, how it words what it tells after sending. On the instance:
+    `reported_rate`, the messages per second that it last said it takes.
     """
 
     def send(self, message: Message, *, idempotency_key: str) -> Receipt:
@@ -35,9 +37,15 @@ class Provider(Protocol):
 
 
 def key_lifetime(provider: Provider | type) -> timedelta | None:
-    """Return how long the provider remembers a key; None where the settings alone say so."""
+    """Return how long the provider remembers a key; None where it does not say."""
     lifetime = getattr(provider, "key_lifetime", None)
     return lifetime if isinstance(lifetime, timedelta) else None
+
+
+def dialect(adapter: type) -> Dialect | None:
+    """Return how the provider words its events; None if it tells of none."""
+    events = getattr(adapter, "events", None)
+    return events if isinstance(events, Dialect) else None
 
 
 def reported_rate(provider: Provider) -> float | None:

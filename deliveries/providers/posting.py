@@ -14,6 +14,6 @@ def post(session: DeadlineSession, *, body: bytes, headers: dict[str, str]) -> A
     try:
         return session.post(body=body, headers=headers)
     except AddressUnusable as error:
-        raise AccountProblem(str(error)) from error
+        raise AccountProblem(str(error), look_at=error.look_at) from error
     except ExchangeFailed as error:
         raise TemporaryFailure(str(error), may_have_accepted=error.request_begun) from error

@@ -13,12 +13,12 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from deliveries.errors import PermanentFailure, ProviderFailure
-from deliveries.models import Message
+from deliveries.models import Delivery, Message
 from deliveries.providers import answers, posting, rate_limit, retry_after
 from deliveries.providers.addresses import with_ascii_domain
 from deliveries.providers.base import Receipt
 from deliveries.providers.session import Answer, DeadlineSession
-from deliveries.reports import KEY_TAG
+from deliveries.reports import KEY_TAG, Dialect
 
 MAX_RECIPIENTS = 50
 MAX_ATTACHMENT_BYTES = 40 * 1024 * 1024  # In base64, all of an e-mail's together.
@@ -26,10 +26,37 @@ MAX_ATTACHMENT_BYTES = 40 * 1024 * 1024  # In base64, all of an e-mail's togethe
 QUOTA_PAUSE = timedelta(minutes=30)
 
 
+_Outcome = Delivery.AfterSending
+
+# https://resend.com/docs/webhooks/event-types; a bounce has Amazon SES's types and subtypes.
+EVENTS = Dialect(
+    types={
+        "email.scheduled": None,
+        "email.sent": None,
+        "email.delivered": _Outcome.DELIVERED,
+        "email.delivery_delayed": _Outcome.DELAYED,
+        "email.bounced": _Outcome.BOUNCED,
+        "email.complained": _Outcome.COMPLAINED,
+        "email.failed": _Outcome.FAILED,
+        "email.suppressed": _Outcome.SUPPRESSED,
+        "email.opened": None,
+        "email.clicked": None,
+    },
+    message_id=lambda data: data.get("email_id"),
+    details={
+        "email.bounced": "bounce",
+        "email.failed": "failed",
+        "email.suppressed": "suppressed",
+        "email.delivery_delayed": "delay",
+    },
+)
+
+
 class ResendProvider:
     """Hands messages to Resend's API at `url`."""
 
     key_lifetime = timedelta(hours=24)
+    events = EVENTS
 
     def __init__(
         self,

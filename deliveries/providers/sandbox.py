@@ -2,19 +2,44 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
-from deliveries.models import Message
+from deliveries.models import Delivery, Message
 from deliveries.providers import answers, posting, retry_after
 from deliveries.providers.base import Receipt
 from deliveries.providers.session import Answer, DeadlineSession
+from deliveries.reports import Dialect
+
+_Outcome = Delivery.AfterSending
+
+EVENTS = Dialect(
+    types={
+        "message.delivered": _Outcome.DELIVERED,
+        "message.delayed": _Outcome.DELAYED,
+        "message.bounced": _Outcome.BOUNCED,
+        "message.complained": _Outcome.COMPLAINED,
+        "message.failed": _Outcome.FAILED,
+        "message.suppressed": _Outcome.SUPPRESSED,
+        "message.opened": None,
+    },
+    details={
+        "message.bounced": "bounce",
+        "message.failed": "failed",
+        "message.suppressed": "suppressed",
+        "message.delayed": "delay",
+    },
+)
 
 
 class SandboxProvider:
     """Speaks the sandbox's protocol to any server at `url`."""
+
+    # It never forgets one; but what works here shall work with the others.
+    key_lifetime = timedelta(hours=24)
+    events = EVENTS
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ import socket
 import threading
 import weakref
 from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
 from typing import Any
 
 import requests
@@ -13,6 +14,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 from urllib3.util.connection import allowed_gai_family
 
+from deliveries.providers import unreached
 from deliveries.providers.deadline import Exchange, Watchdog, open_socket, running_exchange
 
 
@@ -26,6 +28,15 @@ class ExchangeFailed(Exception):
 
 class AddressUnusable(ExchangeFailed):
     """The address, or the proxy's, is none that anything can be sent to."""
+
+    look_at: tuple[str, ...] = ("EMAIL_PROVIDER_URL",)
+
+
+class NotTrusted(AddressUnusable):
+    """Nobody that we trust vouches for the server: nothing was sent to it."""
+
+    # What requests reads. SSL_CERT_FILE is for SMTP.
+    look_at = ("EMAIL_PROVIDER_URL", "REQUESTS_CA_BUNDLE")
 
 
 class _JoinsExchange:
@@ -138,9 +149,7 @@ class DeadlineSession:
                     request_begun=exchange.request_begun,
                 ) from error
             except (requests.RequestException, OSError) as error:
-                raise ExchangeFailed(
-                    _reason(error, exchange), request_begun=exchange.request_begun
-                ) from error
+                raise _failure(error, exchange) from error
         if exchange.cut_off:
             # A body that ended because we cut it is not an answer.
             raise ExchangeFailed(_TOO_LATE, request_begun=exchange.request_begun)
@@ -188,6 +197,11 @@ class DeadlineSession:
         settings = session.merge_environment_settings(self._url, {}, None, None, None)
         session.proxies, session.verify = settings["proxies"], settings["verify"]
         session.trust_env = False
+        if isinstance(session.verify, str) and not Path(session.verify).exists():
+            raise NotTrusted(
+                "The certificates that REQUESTS_CA_BUNDLE names are not there.",
+                request_begun=False,
+            )
         # One message's answer must leave nothing behind for the next one's request.
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session.mount("http://", DeadlineAdapter(max_retries=0))
@@ -203,14 +217,24 @@ _ADDRESS_UNUSABLE = (
 _TOO_LATE = "The provider did not answer in time."
 
 
+def _failure(error: Exception, exchange: Exchange) -> ExchangeFailed:
+    begun = exchange.request_begun
+    if found := unreached.untrusted(error):
+        return NotTrusted(
+            f"The provider's certificate is not trusted: {found.verify_message}.",
+            request_begun=begun,
+        )
+    return ExchangeFailed(_reason(error, exchange), request_begun=begun)
+
+
 def _reason(error: Exception, exchange: Exchange) -> str:
     # A read that timed out in mid body is a ConnectionError to requests.
     if exchange.cut_off or exchange.is_over or isinstance(error, requests.Timeout):
         return _TOO_LATE
-    if isinstance(error, requests.exceptions.SSLError):
-        return "The provider's certificate or encryption is not to be trusted."
     if isinstance(error, requests.ConnectionError):
-        return "The connection to the provider failed."
+        where = "proxy" if isinstance(error, requests.exceptions.ProxyError) else "provider"
+        words = unreached.why(error)
+        return f"The connection to the {where} failed{f': {words}' if words else ''}."
     return "The provider's answer broke off or cannot be read."
 
 

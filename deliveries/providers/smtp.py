@@ -15,6 +15,7 @@ from email.utils import parseaddr
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.message import sanitize_address
 from django.core.mail.utils import DNS_NAME
@@ -26,7 +27,7 @@ from deliveries.providers.addresses import domain_of, with_ascii_domain
 from deliveries.providers.base import Receipt
 from deliveries.providers.deadline import Exchange, Watchdog
 from deliveries.providers.smtp_connection import Transport
-from deliveries.providers.smtp_replies import sort
+from deliveries.providers.smtp_replies import sort, too_late
 
 
 class SmtpProvider:
@@ -65,6 +66,7 @@ class SmtpProvider:
 
     @classmethod
     def from_settings(cls) -> "SmtpProvider":
+        _insist_on_a_name(settings.EMAIL_HOST)
         return cls(
             settings.EMAIL_HOST,
             settings.EMAIL_PORT,
@@ -98,9 +100,7 @@ class SmtpProvider:
                 transport.drop()
             failure = sort(error, transport.progress)
             if isinstance(failure, TemporaryFailure) and (exchange.cut_off or exchange.is_over):
-                failure = TemporaryFailure(
-                    "The mail server did not answer in time.", may_have_accepted=False
-                )
+                failure = too_late(transport.progress)
             raise failure from error
         except BaseException:
             # Whatever it was, the next message must not find half of this one on the connection.
@@ -117,6 +117,17 @@ class SmtpProvider:
         finally:
             with self._lock:
                 self._idle.append(transport)
+
+
+def _insist_on_a_name(host: str) -> None:
+    if not host:
+        raise ImproperlyConfigured("EMAIL_HOST must be set: the name of the mail server.")
+    # More than one colon is an IPv6 address.
+    if host.count(":") == 1 or any(character in host for character in "/@[] "):
+        raise ImproperlyConfigured(
+            f"EMAIL_HOST must be the mail server's name alone, not {host.rpartition('@')[2]!r}: "
+            "its port goes into EMAIL_PORT, a login into EMAIL_HOST_USER."
+        )
 
 
 # After these, smtplib has said RSET, and the connection is as good as new.

@@ -28,14 +28,17 @@ class Phase(IntEnum):
     """What was being done, in order."""
 
     CONNECT = 1
-    TLS = 2
-    LOGIN = 3
-    MAIL = 4
-    RCPT = 5
-    DATA = 6
-    CONTENT = 7
+    # In the clear, before the server's first word and after it.
+    GREETING = 2
+    HELLO = 3
+    TLS = 4
+    LOGIN = 5
+    MAIL = 6
+    RCPT = 7
+    DATA = 8
+    CONTENT = 9
     # The final dot may have left: from here on the server may have accepted the message.
-    ENDED = 8
+    ENDED = 10
 
 
 @dataclass
@@ -70,6 +73,7 @@ class Connection(smtplib.SMTP):
         try:
             running_exchange().hold(sock)
             if self._tls_context is None:
+                self.progress.phase = Phase.GREETING
                 return sock
             self.progress.phase = Phase.TLS
             return self._tls_context.wrap_socket(sock, server_hostname=host)
@@ -79,11 +83,14 @@ class Connection(smtplib.SMTP):
 
     def getreply(self) -> tuple[int, bytes]:
         try:
-            return super().getreply()
+            reply = super().getreply()
         except smtplib.SMTPResponseException as error:
             # smtplib makes a 500 of a line that is too long, as if the server had refused.
             self.close()
             raise smtplib.SMTPServerDisconnected("the server's reply cannot be read") from error
+        if self.progress.phase is Phase.GREETING:
+            self.progress.phase = Phase.HELLO
+        return reply
 
     def starttls(self, *args: Any, **options: Any) -> tuple[int, bytes]:
         self.progress.phase = Phase.TLS

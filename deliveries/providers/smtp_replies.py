@@ -16,12 +16,14 @@ from deliveries.errors import (
     TemporaryFailure,
     Throttled,
 )
+from deliveries.providers import unreached
 from deliveries.providers.answers import one_line
 from deliveries.providers.smtp_connection import Phase, Progress
 
 _ENHANCED = re.compile(r"([245])\.(\d{1,3})\.(\d{1,3})\b", re.ASCII)
 # Authentication required, refused, too weak, or only over an encrypted connection (RFC 4954).
 _LOGIN_CODES = {530, 534, 535, 538}
+_LOGIN = ("EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD")
 # Words that servers use beside codes which say less. Each comes from a server's own text.
 _TOO_FAST = re.compile(
     r"throttl|too many (concurrent|connections|logins?|e?-?mails?|messages|requests)"
@@ -85,19 +87,32 @@ def sort(error: Exception, progress: Progress) -> ProviderFailure:
     return _of_connection(error, phase)
 
 
+def too_late(progress: Progress) -> TemporaryFailure:
+    """Return what it means that the time was up, before the final dot."""
+    words = "The mail server did not answer in time."
+    if progress.phase is Phase.GREETING:
+        words = f"{words[:-1]}: its greeting is missing. {_MAYBE_TLS}"
+    return TemporaryFailure(words, may_have_accepted=False)
+
+
+# A server on such a port waits for the client to begin.
+_MAYBE_TLS = "If that port (EMAIL_PORT) is for TLS, as 465 is, EMAIL_SECURITY must be tls."
+_MAYBE_PLAIN = "If that port (EMAIL_PORT) begins in the clear, as 587, EMAIL_SECURITY is starttls."
+
+
 def _of_reply(reply: Reply, phase: Phase) -> ProviderFailure:
     if reply.code in _LOGIN_CODES or (phase is Phase.LOGIN and reply.code >= 500):
-        return _account("The mail server refuses our login", reply)
+        return _account("The mail server refuses our login", reply, *_LOGIN)
     if _is_for_the_account(reply, phase):
-        return _account("The mail server refuses to send for us", reply)
+        return _account("The mail server refuses to send for us", reply, "EMAIL_FROM", *_LOGIN)
     if reply.code < 500:
         return _of_4xx(reply, phase)
     if phase < Phase.MAIL:
-        return _account("The mail server refuses to talk to us", reply)
+        return _account("The mail server refuses to talk to us", reply, "EMAIL_HOST")
     # MAIL names nothing but our own address and the message's size.
     too_big = reply.code == 552 or reply.enhanced == "5.3.4"
     if phase is Phase.MAIL and not too_big:
-        return _account("The mail server refuses our sender's address", reply)
+        return _account("The mail server refuses our sender's address", reply, "EMAIL_FROM")
     return PermanentFailure(f"The mail server refused it: {reply.said}", by_provider=False)
 
 
@@ -144,18 +159,35 @@ def _of_recipients(refused: dict[str, tuple[int, bytes]]) -> ProviderFailure:
 def _of_connection(error: Exception, phase: Phase) -> ProviderFailure:
     if isinstance(error, ssl.SSLCertVerificationError):
         words = f"The mail server's certificate is not to be trusted: {error.verify_message}"
-        return AccountProblem(one_line(words))
+        return AccountProblem(one_line(words), look_at=("EMAIL_HOST", "SSL_CERT_FILE"))
     if isinstance(error, smtplib.SMTPNotSupportedError) and phase is Phase.TLS:
-        return AccountProblem("The mail server offers no encryption (STARTTLS).")
+        return AccountProblem(
+            "The mail server offers no encryption (STARTTLS).",
+            look_at=("EMAIL_SECURITY", "EMAIL_PORT"),
+        )
     if isinstance(error, UnicodeError) and phase is Phase.CONNECT:
-        return AccountProblem("The mail server's name (EMAIL_HOST) cannot be used.")
+        return AccountProblem(
+            "The mail server's name (EMAIL_HOST) cannot be used.", look_at=("EMAIL_HOST",)
+        )
     lost = isinstance(error, smtplib.SMTPServerDisconnected | TimeoutError)
     if phase is Phase.LOGIN and not lost:
         # No way to log in that both know, or a password that SMTP cannot carry.
-        return AccountProblem("The mail server offers no login that we can use.")
-    where = "could not be reached" if phase is Phase.CONNECT else "broke off the connection"
-    return TemporaryFailure(f"The mail server {where}.", may_have_accepted=False)
+        return AccountProblem("The mail server offers no login that we can use.", look_at=_LOGIN)
+    return TemporaryFailure(_lost(error, phase), may_have_accepted=False)
 
 
-def _account(summary: str, reply: Reply) -> AccountProblem:
-    return AccountProblem(f"{summary}: {reply.said}", summary=f"{summary} ({reply.code}).")
+def _lost(error: Exception, phase: Phase) -> str:
+    if phase is Phase.CONNECT:
+        words = unreached.why(error)
+        return f"The mail server could not be reached{f': {words}' if words else ''}."
+    if phase is Phase.GREETING:
+        return f"The mail server broke off the connection before its first word. {_MAYBE_TLS}"
+    if phase is Phase.TLS and unreached.speaks_no_tls(error):
+        return f"The mail server speaks no TLS there. {_MAYBE_PLAIN}"
+    return "The mail server broke off the connection."
+
+
+def _account(summary: str, reply: Reply, *look_at: str) -> AccountProblem:
+    return AccountProblem(
+        f"{summary}: {reply.said}", summary=f"{summary} ({reply.code}).", look_at=look_at
+    )

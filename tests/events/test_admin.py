@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from deliveries.models import Delivery, ProviderEvent
 from tests.events.provider import payload, post
@@ -89,3 +90,38 @@ def test_who_sees_events(client: Client, db: None, role: str, sees: bool) -> Non
 def test_finance_staff_do_not(client: Client, owner: User) -> None:
     client.force_login(owner)
     assert client.get(EVENTS).status_code == 302
+
+
+def test_an_event_that_moves_nothing_leads_to_its_delivery(support: Client, sent: Delivery) -> None:
+    post(payload("opened"))
+    address = f"{DELIVERIES}{sent.pk}/change/"
+    assert address in page(support, EVENTS)
+    one = page(support, f"{EVENTS}{ProviderEvent.objects.get().pk}/change/")
+    assert address in one
+    assert "2026-03-02 10:00:00 UTC" in one
+
+
+def test_an_event_that_tells_nothing_new_says_so(support: Client, sent: Delivery) -> None:
+    post(payload("delivered"))
+    post(payload("delivered"))
+    for address in (EVENTS, f"{DELIVERIES}{sent.pk}/change/"):
+        assert "tells nothing new" in page(support, address).lower()
+    assert "email.delivered" in page(support, f"{EVENTS}?state=outranked")
+
+
+def test_an_event_that_names_no_message_waits_for_none(support: Client) -> None:
+    post(payload("delivered", message_id=""))
+    # As an older version has kept it.
+    ProviderEvent.objects.create(
+        event_id="old", type="email.bounced", outcome="bounced", happened_at=timezone.now()
+    )
+    shown = page(support, EVENTS)
+    assert shown.count("Names no e-mail") == 2
+    assert ProviderEvent.objects.get(event_id="old").state == "waiting"
+    assert ProviderEvent.objects.exclude(event_id="old").get().state == "no_effect"
+
+
+def test_the_menu_leads_to_events_whoever_may_see_them(support: Client) -> None:
+    assert f'<a href="{EVENTS}">Provider events</a>' in page(support, DELIVERIES)
+    support.force_login(make_staff("Operations"))
+    assert f'<a href="{EVENTS}">' not in page(support, DELIVERIES)

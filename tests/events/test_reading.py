@@ -82,7 +82,7 @@ def test_types(type_: str, outcome: str | None, shelf: str) -> None:
 def test_every_type_of_every_dialect_is_in_the_table_above() -> None:
     [mark] = [m for m in test_types.pytestmark if m.name == "parametrize"]  # type: ignore[attr-defined]
     tested = {row[0] for row in mark.args[1]}
-    assert {type_ for dialect in events.DIALECTS.values() for type_ in dialect.types} <= tested
+    assert {type_ for dialect in events.dialects() for type_ in dialect.types} <= tested
 
 
 @pytest.mark.parametrize(

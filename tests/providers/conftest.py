@@ -1,5 +1,6 @@
 """Fixtures: the raw server and the mail server, and providers that talk to them."""
 
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -46,6 +47,15 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     yield make
     for provider in providers:
         provider.close()
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """Return a port of 127.0.0.1 at which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
 
 
 StartMail = Callable[..., MailServer]

@@ -14,7 +14,6 @@ from tests import factories
 from tests.providers.conftest import Connect, Serve
 from tests.providers.raw_server import (
     PATIENCE_SECONDS,
-    SELF_SIGNED,
     Peer,
     accepted,
     answer,
@@ -204,47 +203,6 @@ def test_a_proxy_that_we_cannot_use_is_an_account_problem(
     with pytest.raises((AccountProblem, TemporaryFailure)) as failure:
         send(connect("http://provider.example"))
     assert getattr(failure.value, "may_have_accepted", False) is False
-
-
-def over_tls(peer: Peer) -> None:
-    peer.start_tls()
-    answering(accepted("msg_tls"))(peer)
-
-
-def test_a_certificate_that_nobody_vouches_for_is_a_temporary_failure(
-    serve: Serve, connect: Connect
-) -> None:
-    server = serve(over_tls)
-    with pytest.raises(TemporaryFailure, match="certificate") as failure:
-        send(connect(f"https://127.0.0.1:{server.port}"))
-    assert not failure.value.may_have_accepted
-    assert server.requests == []
-
-
-def test_a_certificate_that_the_environment_trusts_is_accepted(
-    serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(SELF_SIGNED))
-    server = serve(over_tls)
-    provider = connect(f"https://127.0.0.1:{server.port}")
-    assert [send(provider), send(provider)] == ["msg_tls", "msg_tls"]
-    assert server.connections == 1
-
-
-def test_certificates_that_are_not_there_are_a_failure_and_not_a_crash(
-    serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/nowhere/certificates.pem")
-    with pytest.raises(TemporaryFailure) as failure:
-        send(connect(f"https://127.0.0.1:{serve(over_tls).port}"))
-    assert not failure.value.may_have_accepted
-
-
-def test_plain_http_on_a_tls_port_is_a_temporary_failure(serve: Serve, connect: Connect) -> None:
-    server = serve(answering(accepted()))
-    with pytest.raises(TemporaryFailure) as failure:
-        send(connect(f"https://127.0.0.1:{server.port}", seconds=0.2))
-    assert not failure.value.may_have_accepted
 
 
 def watchdogs() -> list[threading.Thread]:

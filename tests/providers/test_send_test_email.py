@@ -1,11 +1,21 @@
 """manage.py send_test_email: proof that the settings work, or what to do."""
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 from pytest_django.fixtures import Settings
 
+from deliveries.errors import (
+    AccountProblem,
+    PermanentFailure,
+    ProviderFailure,
+    TemporaryFailure,
+    Throttled,
+)
 from deliveries.management.commands import send_test_email
+from deliveries.management.what_next import what_next
+from deliveries.models import Message
 from tests.providers.mail_server import MailServer
 from tests.providers.resend_server import API_KEY, Refusal, ResendServer
 
@@ -55,11 +65,25 @@ def test_each_run_sends_one(run: Run, resend: ResendServer) -> None:
 @pytest.mark.parametrize(
     ("refusal", "said", "to_do"),
     [
-        (Refusal(401, "invalid_api_key", "No."), "AccountProblem: The provider ref", "settings"),
-        (Refusal(429, "rate_limit_exceeded", "No."), "Throttled: The provider asks", "Wait"),
+        (
+            Refusal(401, "invalid_api_key", "No."),
+            "AccountProblem: The provider ref",
+            "Look at EMAIL_PROVIDER_API_KEY and EMAIL_FROM.",
+        ),
+        (
+            Refusal(404, "not_found", "No."),
+            "AccountProblem: The provider's address is wrong",
+            "Look at EMAIL_PROVIDER_URL.",
+        ),
+        (
+            Refusal(429, "rate_limit_exceeded", "No.", headers={"Retry-After": "7"}),
+            "Throttled: The provider asks",
+            "Wait 7 s",
+        ),
         (Refusal(422, "invalid_parameter", "No."), "PermanentFailure: The prov", "EMAIL_FROM"),
         (Refusal(409, "invalid_idempotent_request"), "OutcomeUnknown: ", "may have arrived"),
         (Refusal(503, "service_unavailable"), "TemporaryFailure: ", "Try again"),
+        (Refusal(503, "service_unavailable"), "TemporaryFailure: ", "test may have arrived"),
     ],
 )
 def test_a_failure_is_sorted_and_says_what_to_do(
@@ -98,3 +122,62 @@ def test_it_works_by_smtp(run: Run, settings: Settings) -> None:
     assert (code, err) == (0, "")
     assert f"by SMTP to 127.0.0.1:{server.port} (encryption: none)" in out
     assert server.inbox.messages[0]["To"] == "finance@mamaput.example"
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (PermanentFailure("The mail server refused it: 552 5.2.2 Full"), "it is the mailbox"),
+        (PermanentFailure("The mail server refused a@b.example: 552 Full"), "it is the mailbox"),
+        (TemporaryFailure("The mail server refused it for now: 451 Later"), "greylisting"),
+        (TemporaryFailure("No.", may_have_accepted=False), "look at EMAIL_PROVIDER_URL"),
+        (Throttled("Slow."), "does not say how long"),
+        (AccountProblem("Quota."), "Mend the account at the provider"),
+    ],
+)
+def test_what_to_do_next(failure: ProviderFailure, said: str) -> None:
+    assert said in what_next(failure)
+
+
+def test_a_lost_answer_may_have_been_taken_and_a_lost_connection_not() -> None:
+    assert "may have arrived" in what_next(TemporaryFailure("Lost."))
+    assert "may have arrived" not in what_next(TemporaryFailure("No.", may_have_accepted=False))
+
+
+class Forgetful(SimpleNamespace):
+    """An adapter with a fault in it."""
+
+    @classmethod
+    def from_settings(cls) -> "Forgetful":
+        return cls()
+
+    def send(self, message: Message, *, idempotency_key: str) -> None:
+        if message.to == ["key@mamaput.example"]:
+            raise KeyError("hunter2")
+
+    def close(self) -> None:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("key@mamaput.example", "raised KeyError"), ("a@mamaput.example", "returned NoneType")],
+)
+def test_an_adapter_with_a_fault_is_a_sentence(
+    run: Run, settings: Settings, address: str, said: str
+) -> None:
+    settings.EMAIL_PROVIDER = f"{__name__}.Forgetful"
+    code, out, err = run(address)
+    assert code == 1
+    assert "Accepted" not in out
+    assert said in err
+    assert "hunter2" not in err
+
+
+def test_a_login_in_the_address_is_not_shown(
+    run: Run, resend: ResendServer, settings: Settings
+) -> None:
+    settings.EMAIL_PROVIDER_URL = resend.url.replace("://", "://me:hunter2@")
+    _, out, err = run("finance@mamaput.example")
+    assert f"at {resend.url}." in out
+    assert "hunter2" not in out + err

@@ -122,7 +122,7 @@ def test_a_server_that_drips_is_cut_off(serve: Serve, connect_smtp: ConnectSmtp)
 
     failure = failing(connect_smtp(serve(script).port, seconds=0.3))
     assert type(failure) is TemporaryFailure
-    assert str(failure) == "The mail server did not answer in time."
+    assert str(failure).startswith("The mail server did not answer in time")
 
 
 def test_nobody_at_the_port_is_temporary(connect_smtp: ConnectSmtp) -> None:

@@ -1,11 +1,10 @@
 """manage.py reconcile_after_restore: a restored backup sends nothing a second time."""
 
 from argparse import RawDescriptionHelpFormatter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.dateparse import parse_datetime
 
@@ -72,7 +71,7 @@ class Command(BaseCommand):
             backup_taken_at=taken_at,
             requested_until=until,
             log=log,
-            key_lifetime=timedelta(seconds=settings.DELIVERY_KEY_LIFETIME_SECONDS),
+            key_lifetime=ledger.key_lifetime(),
             dry_run=dry_run,
         )
         *_, counts = [ledger.Reconciled(), *steps]
