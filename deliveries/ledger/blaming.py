@@ -60,10 +60,10 @@ def is_lane_to_blame(
 ) -> bool:
     """Remember what a round of answers says of the lane, and tell whether all are meant.
 
-    They are unless something was accepted within the last five minutes, and not more than `patience`
-    answers in a row have blamed the lane since. `accepted` says whether this round had an
-    acceptance, `blames` how many answers blamed the lane. Joins the caller's transaction, in which
-    the lane is locked.
+    They are unless something was accepted within the last five minutes, and not more than
+    `patience` answers in a row have blamed the lane since. `accepted` says whether this round had
+    an acceptance, `blames` how many answers blamed the lane. Joins the caller's transaction, in
+    which the lane is locked.
     """
     known = sql.one(
         f"""
