@@ -112,7 +112,11 @@ class Attempt:
             receipt = self._provider.send(message, idempotency_key=self._claim.idempotency_key)
         finally:
             self._send_seconds = time.monotonic() - started
-        return Sent(provider_message_id=receipt.id, replayed=receipt.replayed)
+        return Sent(
+            provider_message_id=receipt.id,
+            replayed=receipt.replayed,
+            took_recipients=receipt.took_recipients,
+        )
 
     @property
     def _handed_over_before(self) -> bool:

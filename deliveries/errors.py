@@ -1,6 +1,6 @@
 """What can go wrong with a delivery, in the words that callers catch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 
@@ -61,11 +61,15 @@ class PermanentFailure(ProviderFailure):
 
     `by_provider` says that the refusal is the provider's own: it knows the key, so it cannot have
     accepted the message before. A gateway's page between us and it proves nothing of the kind.
+    `refused` says, by recipient, why that mailbox will take no e-mail at all.
     """
 
-    def __init__(self, reason: str, *, by_provider: bool = True) -> None:
+    def __init__(
+        self, reason: str, *, by_provider: bool = True, refused: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(reason)
         self.by_provider = by_provider
+        self.refused = dict(refused or {})
 
 
 class OutcomeUnknown(ProviderFailure):

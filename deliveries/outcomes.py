@@ -12,6 +12,8 @@ class Sent:
 
     provider_message_id: str
     replayed: bool = False
+    # The server judges recipients as it takes the message: whom it refused before, it takes now.
+    took_recipients: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,8 @@ class Dead:
     error: str
     may_have_accepted: bool
     details: dict[str, object] = field(default_factory=dict)
+    # By recipient, why that mailbox takes no e-mail.
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

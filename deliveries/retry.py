@@ -65,6 +65,7 @@ def decide(
                 reason=Delivery.DeadReason.REJECTED,
                 error=reason,
                 may_have_accepted=handed_over_before and not failure.by_provider,
+                refused=failure.refused,
             )
         case NotSendable():
             return Dead(

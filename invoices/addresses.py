@@ -6,7 +6,7 @@ refused, since hardly one provider delivers to them (RFC 6531).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import idna
@@ -52,9 +52,14 @@ class Recipients:
 
 def recipients_of(invoice: Invoice) -> Recipients:
     """Return who gets the invoice's e-mail; nobody, where nobody is named and none is known."""
-    own = invoice.customer.email.strip()
-    to = _once(invoice.to) or ((own,) if own else ())
-    return Recipients(to=to, cc=_once(invoice.cc, but=to), own=not invoice.to)
+    return recipients(invoice.to, invoice.cc, invoice.customer.email)
+
+
+def recipients(to: Sequence[str], cc: Sequence[str], email: str) -> Recipients:
+    """Return who gets the e-mail of an invoice with these columns, given the customer's."""
+    own = email.strip()
+    whom = _once(to) or ((own,) if own else ())
+    return Recipients(to=whom, cc=_once(cc, but=whom), own=not to)
 
 
 def parse_list(text: str) -> list[str]:

@@ -65,7 +65,8 @@ def foresee(invoice_ids: Sequence[int]) -> Forecast:
                 continue
             warnings = {problem.kind: problem.sentence for problem in problems_of(invoice)}
             if invoice.pk in refusing:
-                warnings[Kind.CAME_BACK] = invoice.customer.email.strip()
+                # The pages say why, in the organization's own way to write days.
+                warnings[Kind.CAME_BACK] = ", ".join(each.address for each in refusing[invoice.pk])
             forecast.send(invoice, warnings)
     return forecast
 

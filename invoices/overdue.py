@@ -4,13 +4,15 @@ Read in SQL, for there may be millions; the rules are explained in docs/reminder
 """
 
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from django.db import connection
 
+from invoices import mailboxes
+from invoices.addresses import recipients
 from invoices.calendar import is_run_day, run_of
 from invoices.models import Organization
 from invoices.validation import is_known_zone
@@ -31,10 +33,26 @@ class Due:
     due_on: date
     organization: str
     customer: str
+    # The columns that say who gets its e-mails.
+    to: list[str] = field(repr=False)
+    cc: list[str] = field(repr=False)
+    email: str = field(repr=False)
 
 
-def due_pages(day: date, *, batch: int = BATCH) -> Iterator[list[Due]]:
-    """Yield the invoices that get a reminder on that day, oldest debt first, in pages."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DuePage:
+    """Some of the invoices that are due: those that get a reminder, and those that nobody takes."""
+
+    due: list[Due]
+    # Every recipient's mailbox refuses e-mail.
+    refused: list[Due]
+
+
+def due_pages(day: date, *, batch: int = BATCH) -> Iterator[DuePage]:
+    """Yield the invoices that are due a reminder on that day, oldest debt first, in pages.
+
+    Two queries for each page: the second asks for all its recipients' mailboxes.
+    """
     if not is_run_day(day):
         return
     parameters = _of(day, _unknown_zones()) | {
@@ -43,7 +61,7 @@ def due_pages(day: date, *, batch: int = BATCH) -> Iterator[list[Due]]:
         "batch": batch,
     }
     while candidates := _candidates(parameters):
-        yield [due for due, is_due in candidates if is_due]
+        yield _parted([due for due, is_due in candidates if is_due])
         last, _ = candidates[-1]
         parameters |= {"after_due_on": last.due_on, "after_id": last.invoice_id}
 
@@ -83,7 +101,7 @@ _PAGE = f"""
         ORDER BY due_on, id LIMIT %(batch)s
     )
     SELECT i.id AS invoice_id, i.organization_id, i.number, i.due_on, o.name AS organization,
-           c.name AS customer, coalesce({_IS_DUE}, false) AS is_due
+           c.name AS customer, i."to", i.cc, c.email, coalesce({_IS_DUE}, false) AS is_due
     FROM i {_AROUND}
     ORDER BY i.due_on, i.id
 """
@@ -95,7 +113,7 @@ _COUNT = f"""
 
 
 def count_due(day: date) -> int:
-    """Return how many invoices get a reminder on that day."""
+    """Return how many invoices are due a reminder on that day, refused ones among them."""
     if not is_run_day(day):
         return 0
     with connection.cursor() as cursor:
@@ -112,7 +130,8 @@ _OF_ONE_ORGANIZATION = f"""
           AND status = 'sent' AND due_on <= %(day)s::date + 1
         ORDER BY due_on DESC, id DESC LIMIT %(candidates)s
     )
-    SELECT i.id, coalesce({_IS_DUE}, false) AS is_due
+    SELECT i.id AS invoice_id, i.organization_id, i.number, i.due_on, o.name AS organization,
+           c.name AS customer, i."to", i.cc, c.email, coalesce({_IS_DUE}, false) AS is_due
     FROM i {_AROUND}
     ORDER BY i.due_on DESC, i.id DESC
 """
@@ -136,19 +155,39 @@ def preview(organization: Organization, day: date) -> Preview:
         "organization_id": organization.pk,
         "candidates": LOOKED_AT,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_OF_ONE_ORGANIZATION, parameters)
-        candidates = cursor.fetchall()
+    candidates = _candidates(parameters, _OF_ONE_ORGANIZATION)
+    page = _parted([due for due, is_due in candidates if is_due])
     return Preview(
-        invoice_ids=[invoice_id for invoice_id, is_due in candidates if is_due],
+        invoice_ids=[due.invoice_id for due in page.due],
         complete=len(candidates) < LOOKED_AT,
     )
 
 
-def _candidates(parameters: dict[str, Any]) -> list[tuple[Due, bool]]:
-    """Return the next unpaid invoices, each with whether it gets a reminder on that day."""
+def _parted(due: list[Due]) -> DuePage:
+    """Part those that somebody takes from those that come back from everybody; one query."""
+    keys = [_mailboxes(one) for one in due]
+    known = mailboxes.find(key for some in keys for key in some)
+    if not known:
+        return DuePage(due=due, refused=[])
+    page = DuePage(due=[], refused=[])
+    for one, its in zip(due, keys, strict=True):
+        # Without any address it is recorded all the same: its delivery then says what is missing.
+        refused = bool(its) and all(key in known for key in its)
+        (page.refused if refused else page.due).append(one)
+    return page
+
+
+def _mailboxes(due: Due) -> Sequence[mailboxes.Key]:
+    return [
+        mailboxes.key(due.organization_id, address)
+        for address in recipients(due.to, due.cc, due.email).all
+    ]
+
+
+def _candidates(parameters: dict[str, Any], statement: str = _PAGE) -> list[tuple[Due, bool]]:
+    """Return the next unpaid invoices, each with whether it is due a reminder on that day."""
     with connection.cursor() as cursor:
-        cursor.execute(_PAGE, parameters)
+        cursor.execute(statement, parameters)
         names = [column.name for column in cursor.description or ()][:-1]
         return [
             (Due(**dict(zip(names, row[:-1], strict=True))), row[-1]) for row in cursor.fetchall()

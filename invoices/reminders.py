@@ -16,6 +16,7 @@ from django.db.models.functions import Right
 from deliveries import kinds, ledger
 from deliveries.ledger import Wanted
 from deliveries.models import Delivery, DeliveryQuerySet
+from invoices import mailboxes
 from invoices.calendar import local_day, next_run, run_of
 from invoices.models import Customer, Invoice, Organization
 from invoices.overdue import BATCH, due_pages
@@ -27,10 +28,14 @@ KIND = "reminder"
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a run has come: invoices looked at that get one, and how many were new."""
+    """How far a run has come: invoices looked at that get one, and how many were new.
+
+    `refused` get none, since every recipient's mailbox refuses e-mail.
+    """
 
     found: int
     recorded: int
+    refused: int = 0
 
 
 def record(day: date, *, batch: int = BATCH) -> Generator[Progress, None, None]:
@@ -39,7 +44,7 @@ def record(day: date, *, batch: int = BATCH) -> Generator[Progress, None, None]:
     Stop it anywhere: what was recorded stays recorded, and the next run does the rest.
     """
     kind = kinds.get(KIND)
-    found = recorded = 0
+    found = recorded = refused = 0
     for page in due_pages(day, batch=batch):
         recorded += ledger.request_many(
             [
@@ -49,12 +54,13 @@ def record(day: date, *, batch: int = BATCH) -> Generator[Progress, None, None]:
                     dedupe_key=dedupe_key(due.invoice_id, day),
                     reference=due.number,
                 )
-                for due in page
+                for due in page.due
             ],
             kind=kind,
         )
-        found += len(page)
-        yield Progress(found=found, recorded=recorded)
+        found += len(page.due)
+        refused += len(page.refused)
+        yield Progress(found=found, recorded=recorded, refused=refused)
 
 
 def dedupe_key(invoice_id: int, day: date) -> str:
@@ -91,12 +97,20 @@ def obsolete(delivery: Delivery, invoice: Invoice) -> str:
         return f"Not sent: {invoice.number} was paid."
     if invoice.status != Invoice.Status.SENT:
         return f"Not sent: {invoice.number} is {invoice.get_status_display().lower()}."
+    if why := _held_back(invoice):
+        return why
+    if _later_one_exists(delivery):
+        return "Not sent: a later day's reminder took its place."
+    if mailboxes.nobody_takes_it(invoice):
+        return "Not sent: every address it would go to refuses e-mail."
+    return ""
+
+
+def _held_back(invoice: Invoice) -> str:
     if invoice.reminders_paused or invoice.customer.reminders_paused:
         return "Not sent: reminders were paused."
     if not invoice.organization.reminders_enabled:
         return "Not sent: reminders were switched off."
-    if _later_one_exists(delivery):
-        return "Not sent: a later day's reminder took its place."
     return ""
 
 
@@ -124,9 +138,10 @@ class Hindrance(StrEnum):
     LIMIT_REACHED = "limit_reached"
     INVOICE_PAUSED = "invoice_paused"
     CUSTOMER_PAUSED = "customer_paused"
+    REFUSED = "refused"
 
 
-def hindrances(invoice: Invoice, *, already: int) -> list[Hindrance]:
+def hindrances(invoice: Invoice, *, already: int, refused: bool = False) -> list[Hindrance]:
     """Return all that stands in the way of a next reminder; see `next_reminder`."""
     if invoice.status == Invoice.Status.PAID:
         return [Hindrance.PAID]
@@ -142,6 +157,7 @@ def hindrances(invoice: Invoice, *, already: int) -> list[Hindrance]:
         Hindrance.LIMIT_REACHED: limit is not None and already >= limit,
         Hindrance.INVOICE_PAUSED: invoice.reminders_paused,
         Hindrance.CUSTOMER_PAUSED: invoice.customer.reminders_paused,
+        Hindrance.REFUSED: refused,
     }
     return [hindrance for hindrance, holds_now in holds.items() if holds_now]
 
@@ -166,12 +182,15 @@ def _set_paused(subject: Invoice | Customer, paused: bool, user_id: int) -> None
     )
 
 
-def next_reminder(invoice: Invoice, *, now: datetime, already: int) -> datetime | None:
+def next_reminder(
+    invoice: Invoice, *, now: datetime, already: int, refused: bool = False
+) -> datetime | None:
     """Return when the invoice would get its next reminder as things stand; None if never.
 
-    `already` is how many it has been sent or is to be sent. Needs organization and customer.
+    `already` is how many it has been sent or is to be sent; `refused` says that every recipient's
+    mailbox refuses e-mail (`mailboxes.all_refuse`). Needs organization and customer.
     """
-    if invoice.sent_at is None or hindrances(invoice, already=already):
+    if invoice.sent_at is None or hindrances(invoice, already=already, refused=refused):
         return None
     organization = invoice.organization
     sent_on = local_day(invoice.sent_at, organization.time_zone)

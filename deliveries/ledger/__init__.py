@@ -24,6 +24,7 @@ from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
 from deliveries.ledger.hooks import follow_up
 from deliveries.ledger.lag import lag, ready, seconds_to_send
 from deliveries.ledger.lanes import configure, heed_rate, lock_lane, pause, record_results, resume
+from deliveries.ledger.mailboxes import blamed
 from deliveries.ledger.reconciling import Reconciled, SentLog, reconcile
 from deliveries.ledger.replaying import Case, Prospect, prospects, replay, replay_many
 from deliveries.ledger.requesting import Requested, request
@@ -50,6 +51,7 @@ __all__ = [
     "Wanted",
     "archive",
     "begin_hand_over",
+    "blamed",
     "cancel",
     "cancel_many",
     "check",

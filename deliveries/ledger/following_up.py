@@ -38,16 +38,25 @@ def report(told: Report, *, now: datetime | None = None) -> bool:
     return True
 
 
-def catch_up(sent: Iterable[str], *, now: datetime | None = None) -> None:
+def catch_up(
+    sent: Iterable[str],
+    judged: Sequence[mailboxes.Judged] = (),
+    *,
+    now: datetime | None = None,
+) -> None:
     """Let deliveries just settled as sent follow what was reported of them before.
+
+    `judged` is what the hand-overs themselves said of recipients, noted with the reports.
 
     Joins the settling transaction, which the provider may well have overtaken. Either that report
     sees our commit or we see its own: both hold the message's id while they look.
     """
     ids = sorted(set(sent))
+    waiting: list[sql.Row] = []
     if ids:
         _hold_message_id(ids)
-        _apply(_waiting(ids), now)
+        waiting = _waiting(ids)
+    _apply(waiting, now, judged)
 
 
 def follow_up_reports(*, limit: int = 200, now: datetime | None = None) -> int:
@@ -145,6 +154,7 @@ def _find_and_apply(event: sql.Row, told: Report, now: datetime | None) -> None:
         event.delivery_id = found.id
         if told.at is None:
             event.happened_at = _told_at(event) or event.happened_at
+            ProviderEvent.objects.filter(pk=event.id).update(happened_at=event.happened_at)
         _apply([event], now)
     else:
         # The tag says whose it is, but not yet that it was sent: for support to see meanwhile.
@@ -184,11 +194,18 @@ def _told_at(event: sql.Row) -> datetime | None:
     return datetime.fromisoformat(moment) if moment else None
 
 
-def _apply(events: Sequence[sql.Row], now: datetime | None) -> int:
+def _apply(
+    events: Sequence[sql.Row], now: datetime | None, judged: Sequence[mailboxes.Judged] = ()
+) -> int:
     """Move each event's delivery up if it is louder; tell the timeline; note the mailboxes."""
-    if not events:
-        return 0
     ordered = sorted(events, key=lambda event: (event.delivery_id, event.id))
+    if ordered:
+        _follow(ordered, now)
+    mailboxes.note(ordered, judged, now=now)
+    return len(ordered)
+
+
+def _follow(ordered: Sequence[sql.Row], now: datetime | None) -> None:
     moved = [_move(event) for event in ordered]
     _tell(ordered, now)
     for state, chosen in (
@@ -208,8 +225,6 @@ def _apply(events: Sequence[sql.Row], now: datetime | None) -> int:
                 "delivery_ids": [event.delivery_id for event in chosen],
             },
         )
-    mailboxes.note(ordered)
-    return len(ordered)
 
 
 def _move(event: sql.Row) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import DataError, IntegrityError, transaction
 
 from deliveries.errors import LeaseLost
-from deliveries.ledger import following_up, hooks, sql, timeline
+from deliveries.ledger import following_up, hooks, mailboxes, sql, timeline
 from deliveries.ledger.claiming import Claim
 from deliveries.models import Delivery, DeliveryEvent
 from deliveries.outcomes import Cancelled, Dead, Outcome, PutBack, RetryLater, Sent
@@ -84,7 +84,7 @@ def _record(
         held = [(c, o, settled[_lease(c)]) for c, o in settlements if _lease(c) in settled]
         timeline.record([_event(c, o, row.attempts, worker) for c, o, row in held], now=now)
         sent = [row.provider_message_id for row in rows if row.status == Delivery.Status.SENT]
-        following_up.catch_up(sent, now=now)
+        following_up.catch_up(sent, [_judged(c, o) for c, o, _row in held], now=now)
         hooks.settled([row.id for row in rows if row.status in Delivery.FINAL])
     for claim, outcome, row in held:
         _log(claim, outcome, row, worker)
@@ -94,6 +94,14 @@ def _record(
             "outcome not recorded: lease lost", extra={**claim.log_fields, "worker": worker}
         )
     return lost
+
+
+def _judged(claim: Claim, outcome: Outcome) -> mailboxes.Judged:
+    return mailboxes.Judged(
+        delivery_id=claim.delivery_id,
+        refused=outcome.refused if isinstance(outcome, Dead) else {},
+        took_all=isinstance(outcome, Sent) and outcome.took_recipients,
+    )
 
 
 def _lease(claim: Claim) -> tuple[int, int]:

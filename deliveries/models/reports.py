@@ -126,4 +126,5 @@ class Mailbox(models.Model):
         """Whether the last that is known of it is that e-mail came back."""
         if self.came_back_at is None:
             return False
-        return self.arrived_at is None or self.arrived_at < self.came_back_at
+        # Told of the same moment: what came back weighs more.
+        return self.arrived_at is None or self.arrived_at <= self.came_back_at

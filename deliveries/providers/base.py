@@ -10,10 +10,14 @@ from deliveries.reports import Dialect
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The provider accepted the message under `id`; `replayed` if it already had."""
+    """The provider accepted the message under `id`; `replayed` if it already had.
+
+    `took_recipients` says that it judged each recipient, and would have refused one that is gone.
+    """
 
     id: str
     replayed: bool = False
+    took_recipients: bool = False
 
 
 class Provider(Protocol):

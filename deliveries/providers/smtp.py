@@ -82,7 +82,7 @@ class SmtpProvider:
         letter = write(message, message_id=message_id)
         with self._borrowed() as transport, self._watchdog.limit(self._seconds) as exchange:
             self._hand_over(transport, letter, exchange)
-        return Receipt(id=message_id)
+        return Receipt(id=message_id, took_recipients=True)
 
     def close(self) -> None:
         """Cut off what still runs and close the connections. A later `send` opens new ones."""

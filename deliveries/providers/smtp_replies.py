@@ -36,6 +36,16 @@ _ADDRESSES = re.compile(r"<[^>]*>|\S*@\S*")
 _NOT_FOR_US = re.compile(r"\brelay|not verified|not authori[sz]ed to send", re.IGNORECASE)
 
 
+# What says that a mailbox will take no e-mail whatever; a bare 550 may be about this one alone.
+_GONE = {
+    "5.1.1": "the mailbox does not exist",
+    "5.1.2": "the domain does not exist",
+    "5.1.6": "the mailbox has moved, and nobody says where to",
+    "5.1.10": "the domain takes no e-mail",
+    "5.2.1": "the mailbox is switched off",
+}
+
+
 @dataclass(frozen=True)
 class Reply:
     """A server's reply to one command."""
@@ -153,7 +163,10 @@ def _of_recipients(refused: dict[str, tuple[int, bytes]]) -> ProviderFailure:
     if not isinstance(failure, PermanentFailure):
         return failure
     each = "; ".join(f"{who}: {reply.said}" for who, reply in replies.items())
-    return PermanentFailure(f"The mail server refused {one_line(each)}", by_provider=False)
+    gone = {who: _GONE[reply.enhanced] for who, reply in replies.items() if reply.enhanced in _GONE}
+    return PermanentFailure(
+        f"The mail server refused {one_line(each)}", by_provider=False, refused=gone
+    )
 
 
 def _of_connection(error: Exception, phase: Phase) -> ProviderFailure:

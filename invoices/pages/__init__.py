@@ -2,7 +2,7 @@
 
 from invoices.pages.actions import RetryPage, retry_page
 from invoices.pages.batch_notes import BatchNote, running_batch_of
-from invoices.pages.bounces import BounceRow, bounce_rows, bounces_as_cells, bounces_of
+from invoices.pages.bounces import BouncesPage, bounces_as_cells, bounces_page, came_back_note
 from invoices.pages.details import InvoicePage, invoice_page
 from invoices.pages.documents import Pdf, pdf_of
 from invoices.pages.drafts import DraftPage, TotalsBox, draft_page, totals_box
@@ -11,6 +11,7 @@ from invoices.pages.listings import InvoiceListing
 from invoices.pages.lists import InvoiceRow, invoice_rows
 from invoices.pages.notices import Notice, notices
 from invoices.pages.panels import EmailPanel, email_panel
+from invoices.pages.refusals import Warned, warnings_of
 from invoices.pages.reminder_days import (
     Foreseen,
     ReminderDay,
@@ -26,7 +27,7 @@ from invoices.pages.states import EmailState, Pill, email_state, payment_state
 
 __all__ = [
     "BatchNote",
-    "BounceRow",
+    "BouncesPage",
     "DraftPage",
     "EmailPanel",
     "EmailState",
@@ -44,9 +45,10 @@ __all__ = [
     "RemindersCard",
     "RetryPage",
     "TotalsBox",
-    "bounce_rows",
+    "Warned",
     "bounces_as_cells",
-    "bounces_of",
+    "bounces_page",
+    "came_back_note",
     "chosen_day",
     "draft_page",
     "email_panel",
@@ -64,4 +66,5 @@ __all__ = [
     "retry_page",
     "running_batch_of",
     "totals_box",
+    "warnings_of",
 ]

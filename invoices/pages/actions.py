@@ -1,5 +1,6 @@
 """What can be done about an invoice as it stands, by this member."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -9,6 +10,7 @@ from deliveries.models import Delivery
 from invoices import payments, voiding
 from invoices.models import Invoice, Member
 from invoices.pages.formats import Formats
+from invoices.pages.refusals import Warned, warnings_of
 from invoices.problems import Kind, Place, Problem, problems_of
 from invoices.resending import Retry, corrected_since, may_be_sent_again, retry_of
 from invoices.sending import holds_fast
@@ -53,6 +55,8 @@ class RetryPage:
     takes_corrections: bool
     correct_customer: bool
     died_at: str
+    # What is known against its recipients.
+    warnings: tuple[Warned, ...]
 
 
 def actions_of(
@@ -81,17 +85,18 @@ def wrong_with_the_customer(invoice: Invoice) -> bool:
     return places == {Place.CUSTOMER}
 
 
-def to_mend(invoice: Invoice, *, said: str, warning: str) -> tuple[ToMend, ...]:
+def to_mend(invoice: Invoice, *, said: str, warned: Sequence[Warned]) -> tuple[ToMend, ...]:
     """Return the problems of an invoice that may still be corrected, each with its place.
 
-    `warning` is what is known of the customer's address; empty for nothing bad.
+    `warned` is what is to be said of its recipients, where a send can be started.
     """
-    if not invoice.is_correctable:
-        return ()
-    problems = [_to_mend(problem, said) for problem in problems_of(invoice)]
-    if warning:
-        problems.append(ToMend(sentence=warning, place=Place.CUSTOMER, said=warning in said))
-    return tuple(problems)
+    problems = problems_of(invoice) if invoice.is_correctable else []
+    return (*(_to_mend(problem, said) for problem in problems), *map(_recipient, warned))
+
+
+def _recipient(warned: Warned) -> ToMend:
+    place = Place.CUSTOMER if warned.own else Place.INVOICE
+    return ToMend(sentence=warned.sentence, place=place, said=False)
 
 
 def _to_mend(problem: Problem, said: str) -> ToMend:
@@ -101,7 +106,7 @@ def _to_mend(problem: Problem, said: str) -> ToMend:
 def retry_page(
     invoice: Invoice, delivery: Delivery | None, *, formats: Formats
 ) -> RetryPage | None:
-    """Return what the pages say of a retry; None where there is nothing to retry. One query."""
+    """Return what the pages say of a retry; None where there is nothing to retry. Two queries."""
     retry = retry_of(invoice, delivery)
     if retry is None:
         return None
@@ -112,6 +117,7 @@ def retry_page(
         takes_corrections=retry.takes_corrections,
         correct_customer=retry.takes_corrections and wrong_with_the_customer(invoice),
         died_at=retry.died_at.isoformat(),
+        warnings=warnings_of(invoice, formats),
     )
 
 

@@ -1,27 +1,24 @@
 """What the pages say of an e-mail after it was sent: delivered, bounced, complained of."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from deliveries.models import Delivery, Mailbox
-from invoices import mailboxes
-from invoices.models import Invoice
-from invoices.pages.formats import Formats
+from deliveries.models import Delivery
 
 _Outcome = Delivery.AfterSending
 
+# What the customer does not have; who complained has it.
+CAME_BACK = tuple(each for each in Delivery.CAME_BACK if each != _Outcome.COMPLAINED)
 
 # Label, tone and icon.
 _LOOKS = {
     _Outcome.DELAYED: (_lazy("Delayed"), "wait", "clock"),
     _Outcome.DELIVERED: (_lazy("Delivered"), "good", "check"),
-    _Outcome.BOUNCED_FOR_NOW: (_lazy("Bounced"), "wait", "alert"),
+    _Outcome.BOUNCED_FOR_NOW: (_lazy("Bounced for now"), "wait", "alert"),
     _Outcome.SUPPRESSED: (_lazy("Suppressed"), "bad", "slash"),
     _Outcome.FAILED: (_lazy("Not delivered"), "bad", "cross"),
-    _Outcome.BOUNCED: (_lazy("Bounced"), "bad", "cross"),
+    _Outcome.BOUNCED: (_lazy("Bounced for good"), "bad", "cross"),
     _Outcome.COMPLAINED: (_lazy("Complained"), "bad", "alert"),
 }
 _WHAT_TO_DO = {
@@ -32,7 +29,7 @@ _WHAT_TO_DO = {
         "Then send it again."
     ),
     _Outcome.FAILED: _lazy("Ask support, then send it again."),
-    _Outcome.BOUNCED: _lazy("Correct the customer’s address, then send it again."),
+    _Outcome.BOUNCED: _lazy("Correct the address, then send it again."),
     _Outcome.COMPLAINED: _lazy(
         "The customer has it, but reported it as spam: talk to them before you send more."
     ),
@@ -65,24 +62,3 @@ def capitalized(reason: str) -> str:
         return ""
     sentence = reason[0].upper() + reason[1:]
     return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
-
-
-def warnings(invoices: Sequence[Invoice], formats: Formats) -> dict[int, str]:
-    """Return, by invoice still to be sent, that e-mails to its address came back; one query."""
-    unsent = {Invoice.Status.DRAFT, Invoice.Status.FAILED}
-    waiting = [invoice for invoice in invoices if invoice.status in unsent]
-    if not waiting:
-        return {}
-    return {pk: warning(mailbox, formats) for pk, mailbox in mailboxes.refusing(waiting).items()}
-
-
-def warning(mailbox: Mailbox, formats: Formats) -> str:
-    """Say when and why e-mails came back from a mailbox that refuses them."""
-    at = mailbox.came_back_at
-    words = {
-        "day": formats.day_moment(at).text if at else "",
-        "reason": mailbox.came_back_reason.rstrip(". ") or _("nobody says why"),
-    }
-    if mailbox.came_back_as == _Outcome.COMPLAINED:
-        return _("An e-mail to this address was reported as spam on %(day)s: ask first.") % words
-    return _("E-mails to this address came back on %(day)s: %(reason)s. Correct it first.") % words

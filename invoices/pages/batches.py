@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from deliveries.models import Delivery
 from invoices.models import Batch, BatchItem, Invoice
+from invoices.pages.afterwards import CAME_BACK
 from invoices.pages.batch_notes import OPEN
 from invoices.pages.formats import Formats, Moment
 from invoices.pages.lists import fingerprint
@@ -19,10 +20,15 @@ _Status = Delivery.Status
 _MAY_HAVE_ARRIVED = Q(delivery__dead_reason=Delivery.DeadReason.OUTCOME_UNKNOWN) | Q(
     delivery__handed_over_at__isnull=False
 )
+_SENT = Q(delivery__status=_Status.SENT)
+_COMPLAINED = Q(delivery__after_sending=Delivery.AfterSending.COMPLAINED)
+_CAME_BACK = Q(delivery__after_sending__in=CAME_BACK)
 _DEAD = Q(delivery__status=_Status.DEAD)
 # name: which items, tone, icon. Each item is in exactly one of them.
 _GROUPS: dict[str, tuple[Q, str, str]] = {
-    "sent": (Q(delivery__status=_Status.SENT), "good", "check"),
+    "sent": (_SENT & ~_CAME_BACK & ~_COMPLAINED, "good", "check"),
+    "came_back": (_SENT & _CAME_BACK, "bad", "cross"),
+    "complained": (_SENT & _COMPLAINED, "bad", "alert"),
     "waiting": (Q(delivery__status__in=[_Status.QUEUED, _Status.RUNNING]), "busy", "clock"),
     "retrying": (Q(delivery__status=_Status.RETRYING), "wait", "retry"),
     "unknown": (_DEAD & _MAY_HAVE_ARRIVED, "wait", "question"),
@@ -38,9 +44,15 @@ _GROUPS: dict[str, tuple[Q, str, str]] = {
 }
 
 
+# The groups whose e-mails came to an end.
+_ENDED = ("sent", "came_back", "complained", "unknown", "not_sent", "cancelled", "archived")
+
+
 def _group_label(name: str) -> str:
     return {
         "sent": _("Sent"),
+        "came_back": _("Came back"),
+        "complained": _("Complained"),
         "waiting": _("Waiting"),
         "retrying": _("Retrying"),
         "unknown": _("We do not know"),
@@ -128,7 +140,7 @@ def batch_page(
 ) -> BatchPage:
     """Return a batch's page with those of its items that are shown."""
     counts = _counts(batch)
-    done = sum(counts[name] for name in ("sent", "unknown", "not_sent", "cancelled", "archived"))
+    done = sum(counts[name] for name in _ENDED)
     going = counts["waiting"] + counts["retrying"]
     groups = _groups(counts, chosen)
     rows = tuple(_row(item, formats) for item in items)
@@ -186,11 +198,10 @@ def _reasons(batch: Batch, formats: Formats) -> tuple[str, ...]:
 
 
 def _outcome(counts: dict[str, int], *, queued: int, formats: Formats) -> tuple[str, ...]:
-    ended = ("sent", "unknown", "not_sent", "cancelled", "archived")
     if not queued or counts["waiting"] or counts["retrying"]:
         parts = {"queued": queued}
     else:
-        parts = {name: counts[name] for name in ended if counts[name]}
+        parts = {name: counts[name] for name in _ENDED if counts[name]}
     parts |= {name: counts[name] for name in ("skipped", "pending") if counts[name]}
     return tuple(
         _in_words(name, count) % {"count": formats.count(count)} for name, count in parts.items()

@@ -10,6 +10,7 @@ from invoices.choosing import Choice
 from invoices.models import BatchItem, Invoice
 from invoices.pages.batches import amount_of, skipped_words
 from invoices.pages.formats import Formats
+from invoices.pages.refusals import sentences, warnings
 from invoices.problems import Kind
 
 
@@ -73,9 +74,14 @@ def _group(why: BatchItem.Skipped | Kind, group: forecasts.Group, formats: Forma
         heading = f"{formats.count(group.count)} {_problem_words(why)}"
     else:
         heading = skipped_words(why, group.count, formats)
+    examples = group.examples
+    if why is Kind.CAME_BACK:
+        invoices = [invoice for invoice, _address in examples]
+        warned = warnings(invoices, formats)
+        examples = [(each, sentences(warned.get(each.pk, ()))) for each in invoices]
     return ChosenGroup(
         heading=heading,
-        rows=tuple(_row(invoice, sentence, formats) for invoice, sentence in group.examples),
+        rows=tuple(_row(invoice, sentence, formats) for invoice, sentence in examples),
         more=group.count - len(group.examples),
     )
 

@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from invoices import addresses
 from invoices.customers import Account, accounts
 from invoices.models import Customer, Invoice
+from invoices.pages import refusals
 from invoices.pages.formats import Formats
 from invoices.pages.states import Pill, overdue_note, payment_state
 
@@ -54,13 +55,16 @@ class CustomerPage:
 
 
 def customer_rows(customers: Sequence[Customer], *, formats: Formats) -> list[CustomerRow]:
-    """Return a row for each customer; one query for what all of them owe."""
-    known = accounts(customers)
-    return [_row(customer, known[customer.pk], formats) for customer in customers]
+    """Return a row for each customer; two queries, for what all of them owe and their mailboxes."""
+    known, warned = accounts(customers), refusals.of_customers(customers, formats)
+    return [
+        _row(customer, known[customer.pk], warned.get(customer.pk, ""), formats)
+        for customer in customers
+    ]
 
 
 def customer_page(customer: Customer, *, formats: Formats) -> CustomerPage:
-    """Return the page of a customer; two queries."""
+    """Return the page of a customer; three queries."""
     of_customer = accounts([customer])[customer.pk]
     newest = customer.invoices.order_by("-pk")[:INVOICES_SHOWN]
     count = sum(account.invoices for account in of_customer)
@@ -68,7 +72,8 @@ def customer_page(customer: Customer, *, formats: Formats) -> CustomerPage:
         id=customer.pk,
         title=_title(customer),
         email=customer.email.strip(),
-        problem=_problem(customer),
+        problem=_problem(customer)
+        or refusals.of_customers([customer], formats).get(customer.pk, ""),
         address=customer.address,
         tax_id=customer.tax_id,
         removed=formats.moment(customer.removed_at).text if customer.removed_at else "",
@@ -80,12 +85,14 @@ def customer_page(customer: Customer, *, formats: Formats) -> CustomerPage:
     )
 
 
-def _row(customer: Customer, of_customer: list[Account], formats: Formats) -> CustomerRow:
+def _row(
+    customer: Customer, of_customer: list[Account], warning: str, formats: Formats
+) -> CustomerRow:
     return CustomerRow(
         id=customer.pk,
         name=_title(customer),
         email=customer.email.strip(),
-        problem=_problem(customer),
+        problem=_problem(customer) or warning,
         invoices=_counted(of_customer),
         open=_open(of_customer, formats),
         paused=customer.reminders_paused,

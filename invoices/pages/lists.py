@@ -8,10 +8,10 @@ from django.db.models import prefetch_related_objects
 
 from deliveries.models import Delivery
 from invoices.models import Invoice, Member
-from invoices.pages.afterwards import warnings
 from invoices.pages.batch_notes import BatchNote, running_batch_of
 from invoices.pages.formats import Formats
 from invoices.pages.notices import Notice
+from invoices.pages.refusals import Warned, warnings
 from invoices.pages.reminders import LastReminder, last_reminders
 from invoices.pages.states import (
     EmailState,
@@ -62,14 +62,16 @@ def invoice_rows(
     running = running_batch_of(invoices)
     # Whether the amount agrees with the lines is told of what can still be mended.
     prefetch_related_objects([each for each in invoices if each.is_correctable], "lines")
-    warned = warnings(invoices, formats)
+    warned = warnings(
+        [each for each in invoices if _is_to_be_sent(each, latest.get(each.pk))], formats
+    )
     return [
         _row(
             invoice,
             latest.get(invoice.pk),
             reminded.get(invoice.pk),
             running.get(invoice.pk),
-            warned.get(invoice.pk, ""),
+            warned.get(invoice.pk, ()),
             member=member,
             formats=formats,
             notices=notices,
@@ -83,7 +85,7 @@ def _row(
     delivery: Delivery | None,
     reminder: LastReminder | None,
     batch: BatchNote | None,
-    warning: str,
+    warned: tuple[Warned, ...],
     *,
     member: Member,
     formats: Formats,
@@ -91,7 +93,7 @@ def _row(
 ) -> InvoiceRow:
     email = email_state(invoice, delivery, formats)
     payment = payment_state(invoice, formats)
-    problems = problems_to_mend(invoice, email, warning)
+    problems = problems_to_mend(invoice, email, warned)
     amount = invoice.amount_minor
     return InvoiceRow(
         id=invoice.pk,
@@ -115,15 +117,22 @@ def _row(
     )
 
 
-def problems_to_mend(invoice: Invoice, email: EmailState, warning: str) -> tuple[str, ...]:
+def _is_to_be_sent(invoice: Invoice, delivery: Delivery | None) -> bool:
+    """Whether its row leads to a first e-mail: a draft, one on hold, one sent by other means."""
+    sent_elsewhere = delivery is None and invoice.status == Invoice.Status.SENT
+    return invoice.is_correctable or sent_elsewhere
+
+
+def problems_to_mend(
+    invoice: Invoice, email: EmailState, warned: Sequence[Warned]
+) -> tuple[str, ...]:
     """Return what stands in the way, while something can still be done about it.
 
-    `warning` is what is known of the customer's address; empty for nothing bad.
+    `warned` is what is to be said of its recipients, where a send can be started.
     """
-    if not invoice.is_correctable:
-        return ()
-    sentences = [problem.sentence for problem in problems_of(invoice)]
-    sentences += [warning] if warning else []
+    problems = problems_of(invoice) if invoice.is_correctable else []
+    sentences = [problem.sentence for problem in problems]
+    sentences += [each.sentence for each in warned]
     # The e-mail's state may say the same already, as the reason why it was not sent.
     return tuple(sentence for sentence in sentences if sentence not in email.detail)
 

@@ -7,10 +7,10 @@ from invoices import reminders
 from invoices.addresses import recipients_of
 from invoices.models import Invoice, Member
 from invoices.pages.actions import Actions, ToMend, actions_of, to_mend
-from invoices.pages.afterwards import warnings
 from invoices.pages.formats import Formats
 from invoices.pages.lists import fingerprint
 from invoices.pages.notices import Notice
+from invoices.pages.refusals import Warned, warnings_of
 from invoices.pages.states import (
     EmailState,
     Pill,
@@ -26,7 +26,7 @@ from invoices.pages.timelines import (
     stored_message,
     told_events,
 )
-from invoices.resending import retry_of
+from invoices.resending import Retry, retry_of
 from invoices.sending import KIND, is_sendable, last_delivery
 
 # Every click is a step of its own, so a timeline has no natural end.
@@ -63,13 +63,12 @@ def email_panel(
     delivery = last_delivery(invoice)
     email = email_state(invoice, delivery, formats)
     payment = payment_state(invoice, formats)
-    warning = warnings([invoice], formats).get(invoice.pk, "")
-    problems = to_mend(invoice, said=email.detail, warning=warning)
     recipients = recipients_of(invoice)
     to, cc = ", ".join(recipients.to), ", ".join(recipients.cc)
     retry = retry_of(invoice, delivery)
-    goes_as_it_was = retry is not None and not retry.takes_corrections
     actions = actions_of(invoice, delivery, retry, member=member)
+    warned = _warned(invoice, delivery, actions, formats)
+    problems = to_mend(invoice, said=email.detail, warned=warned)
     steps = _steps(invoice, delivery, formats)
     message = _message(delivery, formats) if delivery else None
     return EmailPanel(
@@ -78,7 +77,7 @@ def email_panel(
         customer_id=invoice.customer_id,
         to=to,
         cc=cc,
-        shows_recipients=actions.send_again or (invoice.is_correctable and not goes_as_it_was),
+        shows_recipients=_shows_recipients(invoice, actions, retry),
         payment=payment,
         email=email,
         sendable=member.may_send and is_sendable(invoice, delivery),
@@ -92,6 +91,22 @@ def email_panel(
         message=message,
         version=fingerprint(*(email, payment, problems, actions, to, cc, steps, message, notices)),
     )
+
+
+def _shows_recipients(invoice: Invoice, actions: Actions, retry: Retry | None) -> bool:
+    goes_as_it_was = retry is not None and not retry.takes_corrections
+    return actions.send_again or (invoice.is_correctable and not goes_as_it_was)
+
+
+def _warned(
+    invoice: Invoice, delivery: Delivery | None, actions: Actions, formats: Formats
+) -> tuple[Warned, ...]:
+    """Return what is known against the recipients, where one more e-mail is a question at all."""
+    if not (invoice.is_correctable or actions.send_again or actions.retry):
+        return ()
+    if delivery is not None and delivery.after_sending in Delivery.CAME_BACK:
+        return ()  # The e-mail's state says it.
+    return warnings_of(invoice, formats)
 
 
 def _steps(invoice: Invoice, delivery: Delivery | None, formats: Formats) -> tuple[Step, ...]:

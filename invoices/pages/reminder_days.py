@@ -11,6 +11,7 @@ from deliveries.models import Delivery, DeliveryQuerySet
 from invoices import overdue, reminders
 from invoices.calendar import is_run_day, next_run, run_of
 from invoices.models import Invoice, Organization
+from invoices.pages.afterwards import CAME_BACK
 from invoices.pages.formats import Formats, Moment
 from invoices.pages.states import EmailState, Pill, days_overdue_note, reminder_state
 
@@ -20,6 +21,8 @@ _FIRST_DAY = date(2000, 1, 1)
 _AHEAD = timedelta(days=366)
 
 _Status = Delivery.Status
+_CAME_BACK = Q(after_sending__in=CAME_BACK)
+_COMPLAINED = Q(after_sending=Delivery.AfterSending.COMPLAINED)
 _MAY_HAVE_ARRIVED = Q(dead_reason=Delivery.DeadReason.OUTCOME_UNKNOWN) | Q(
     handed_over_at__isnull=False
 )
@@ -28,7 +31,9 @@ _GROUPS: dict[str, Q] = {
     "recorded": Q(status=_Status.QUEUED),
     "sending": Q(status=_Status.RUNNING),
     "retrying": Q(status=_Status.RETRYING),
-    "sent": Q(status=_Status.SENT),
+    "sent": Q(~_CAME_BACK & ~_COMPLAINED, status=_Status.SENT),
+    "came_back": Q(_CAME_BACK, status=_Status.SENT),
+    "complained": Q(_COMPLAINED, status=_Status.SENT),
     "unknown": Q(_MAY_HAVE_ARRIVED, status=_Status.DEAD),
     "not_sent": Q(~_MAY_HAVE_ARRIVED, status=_Status.DEAD),
     "cancelled": Q(status=_Status.CANCELLED),
@@ -201,6 +206,8 @@ def _group(name: str, count: int, *, chosen: bool) -> Group:
         "sending": (_("Sending"), "busy", "spinner"),
         "retrying": (_("Retrying"), "wait", "retry"),
         "sent": (_("Sent"), "good", "check"),
+        "came_back": (_("Came back"), "bad", "cross"),
+        "complained": (_("Complained"), "bad", "alert"),
         "unknown": (_("We do not know"), "wait", "question"),
         "not_sent": (_("Not sent"), "bad", "cross"),
         "cancelled": (_("Cancelled"), "quiet", "slash"),

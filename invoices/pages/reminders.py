@@ -8,8 +8,10 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.utils.translation import gettext as _
 
 from deliveries.models import Delivery
-from invoices import reminders
+from invoices import mailboxes, reminders
 from invoices.models import Invoice, Member
+from invoices.pages import refusals
+from invoices.pages.afterwards import afterwards
 from invoices.pages.formats import Formats, Moment
 from invoices.pages.states import EmailState, Pill, reminder_state
 from invoices.pages.timelines import (
@@ -54,7 +56,7 @@ class RemindersCard:
 
 
 def reminders_card(invoice: Invoice, *, member: Member, formats: Formats) -> RemindersCard | None:
-    """Return the card of an invoice whose organization and customer are loaded; four queries.
+    """Return the card of an invoice whose organization and customer are loaded; five queries.
 
     None for an invoice that has had no reminder and has none to expect.
     """
@@ -68,7 +70,10 @@ def reminders_card(invoice: Invoice, *, member: Member, formats: Formats) -> Rem
         sent=Count("pk", filter=Q(status=Delivery.Status.SENT)),
     )
     already = counts["recorded"] - counts["cancelled"]
-    upcoming = _next(invoice, already, formats)
+    refusing = mailboxes.refusing([invoice]).get(invoice.pk, ())
+    refused = mailboxes.all_refuse(invoice, refusing)
+    upcoming = _next(invoice, already, refused, formats)
+    warned = tuple(each.sentence for each in refusals.of_refusals(refusing, formats))
     return RemindersCard(
         invoice_id=invoice.pk,
         customer_name=invoice.customer.name.strip() or invoice.customer.email.strip(),
@@ -76,16 +81,16 @@ def reminders_card(invoice: Invoice, *, member: Member, formats: Formats) -> Rem
         earlier=counts["recorded"] - len(latest),
         so_far=_so_far(invoice, already, counts["sent"]),
         next=formats.weekday_moment(upcoming) if upcoming else None,
-        why_no_next=() if upcoming else _why_no_next(invoice, already),
+        why_no_next=() if upcoming else _why_no_next(invoice, already, warned if refused else ()),
         invoice_paused=invoice.reminders_paused,
         customer_paused=invoice.customer.reminders_paused,
         changeable=member.may_send and invoice.status == Invoice.Status.SENT,
     )
 
 
-def _next(invoice: Invoice, already: int, formats: Formats) -> datetime | None:
+def _next(invoice: Invoice, already: int, refused: bool, formats: Formats) -> datetime | None:
     try:
-        return reminders.next_reminder(invoice, now=formats.now, already=already)
+        return reminders.next_reminder(invoice, now=formats.now, already=already, refused=refused)
     except (OverflowError, KeyError, ValueError):
         # Imported data: due in the year 9999, or in a time zone that nobody knows.
         return None
@@ -103,7 +108,8 @@ def _so_far(invoice: Invoice, already: int, sent: int) -> str:
     return told
 
 
-def _why_no_next(invoice: Invoice, already: int) -> tuple[str, ...]:
+def _why_no_next(invoice: Invoice, already: int, refused: tuple[str, ...]) -> tuple[str, ...]:
+    """Say what stands in the way; `refused` of each recipient, if every one refuses e-mail."""
     sentences = {
         Hindrance.NOT_SENT: _("The invoice has not been sent."),
         Hindrance.NOT_SENT_FROM_HERE: _("It is not known when the invoice was sent."),
@@ -116,9 +122,9 @@ def _why_no_next(invoice: Invoice, already: int) -> tuple[str, ...]:
         Hindrance.CUSTOMER_PAUSED: _("Paused for this customer."),
     }
     found = reminders.hindrances(invoice, already=already)
-    if not found:
+    if not found and not refused:
         return (_("The due date or the time zone is one that nobody can reckon with."),)
-    return tuple(sentences[hindrance] for hindrance in found)
+    return (*(sentences[hindrance] for hindrance in found), *refused)
 
 
 def _with_emails(deliveries: Sequence[Delivery], formats: Formats) -> tuple[Reminder, ...]:
@@ -181,12 +187,7 @@ def _has_reminders(invoice: Invoice, formats: Formats) -> bool:
 
 def _last(delivery: Delivery, formats: Formats) -> LastReminder:
     if delivery.status == Delivery.Status.SENT and delivery.sent_at:
-        return LastReminder(
-            label=_("Reminded"),
-            tone="quiet",
-            icon="check",
-            moment=formats.day_moment(delivery.sent_at),
-        )
+        return _last_sent(delivery, delivery.sent_at, formats)
     if delivery.status == Delivery.Status.DEAD:
         moment = formats.day_moment(delivery.finished_at) if delivery.finished_at else None
         if delivery.may_have_arrived:
@@ -195,3 +196,21 @@ def _last(delivery: Delivery, formats: Formats) -> LastReminder:
             )
         return LastReminder(label=_("Reminder not sent"), tone="bad", icon="cross", moment=moment)
     return LastReminder(label=_("Reminder under way"), tone="busy", icon="clock")
+
+
+def _last_sent(delivery: Delivery, sent_at: datetime, formats: Formats) -> LastReminder:
+    """Say "Reminded" only as long as nothing else was reported of it."""
+    if delivery.after_sending in {"", Delivery.AfterSending.DELIVERED}:
+        return LastReminder(
+            label=_("Reminded"),
+            tone="quiet",
+            icon="check",
+            moment=formats.day_moment(sent_at),
+        )
+    told = afterwards(delivery)
+    return LastReminder(
+        label=_("Reminder: %(told)s") % {"told": told.label.lower()},
+        tone=told.tone,
+        icon=told.icon,
+        moment=formats.day_moment(delivery.after_sending_at or sent_at),
+    )

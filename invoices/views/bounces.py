@@ -3,17 +3,15 @@
 import csv
 from collections.abc import Iterator
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse, StreamingHttpResponse
 from django.views.decorators.cache import never_cache
 
 from invoices import pages
 from invoices.access import MemberRequest, member_required
+from invoices.bouncing import Filter
 from invoices.methods import only
 from invoices.models import Organization
 from invoices.views.page import shown, whole_page
-
-BOUNCES_PER_PAGE = 50
 
 
 @only("GET", "HEAD")
@@ -21,11 +19,15 @@ BOUNCES_PER_PAGE = 50
 @member_required
 def bounce_list(request: MemberRequest) -> HttpResponse:
     parts = shown(request)
-    found = pages.bounces_of(request.member.organization)
-    page = Paginator(found, BOUNCES_PER_PAGE).get_page(request.GET.get("page"))
-    rows = pages.bounce_rows(list(page), parts["formats"])
+    before = request.GET.get("before", "")
+    page = pages.bounces_page(
+        request.member.organization,
+        Filter.read(request.GET),
+        before=before,
+        formats=parts["formats"],
+    )
     return whole_page(
-        request, "invoices/bounces.html", page=page, rows=rows, notices=parts["notices"]
+        request, "invoices/bounces.html", page=page, before=before, notices=parts["notices"]
     )
 
 
@@ -35,7 +37,7 @@ def bounce_list(request: MemberRequest) -> HttpResponse:
 def export_bounces(request: MemberRequest) -> StreamingHttpResponse:
     organization = request.member.organization
     return StreamingHttpResponse(
-        _lines(organization),
+        _lines(organization, Filter.read(request.GET)),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="bounces-{organization.slug}.csv"'},
     )
@@ -48,9 +50,9 @@ class _Echo:
         return line
 
 
-def _lines(organization: Organization) -> Iterator[str]:
+def _lines(organization: Organization, filter_: Filter) -> Iterator[str]:
     # Excel takes UTF-8 for what it is only behind this mark.
     yield "\ufeff"
     writer = csv.writer(_Echo())
-    for cells in pages.bounces_as_cells(organization):
+    for cells in pages.bounces_as_cells(organization, filter_):
         yield writer.writerow(cells)

@@ -27,7 +27,12 @@ def invoice_list(request: MemberRequest) -> HttpResponse:
     listing = pages.InvoiceListing.of(organization, filter_, place, formats)
     rows = pages.invoice_rows(listing.invoices, **parts)
     return whole_page(
-        request, "invoices/list.html", listing=listing, rows=rows, notices=parts["notices"]
+        request,
+        "invoices/list.html",
+        listing=listing,
+        rows=rows,
+        notices=parts["notices"],
+        came_back=pages.came_back_note(organization, formats),
     )
 
 

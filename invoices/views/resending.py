@@ -97,6 +97,7 @@ def _again_page(request: MemberRequest, invoice: Invoice, form: AgainForm) -> Ht
         invoice=invoice,
         form=form,
         recipients=recipients_of(invoice),
+        warnings=pages.warnings_of(invoice, pages.Formats.of(request.member.organization)),
         first=last is None,
     )
 

@@ -7,6 +7,7 @@ import pytest
 
 from deliveries import ledger
 from deliveries.models import Delivery, Mailbox, ProviderEvent
+from tests.events.test_mailboxes import another
 from tests.events.test_reports import ending, told
 from tests.ledger.steps import UNKNOWN, at, claim_one, fresh, hand_over, settle
 
@@ -79,7 +80,8 @@ def test_a_forgotten_event_that_comes_again_changes_nothing(
 
 def test_a_forgotten_bounce_does_not_come_back_over_a_later_arrival(sent: Delivery) -> None:
     ledger.report(told("bounced", at=None), now=at(60))
-    ledger.report(told("delivered", seconds=90), now=at(90))
+    another(sent)
+    ledger.report(told("delivered", seconds=90, provider_message_id="msg-42"), now=at(90))
     forget()
     ledger.report(told("bounced", at=None), now=LATER)
     assert not Mailbox.objects.get().refuses

@@ -7,8 +7,9 @@ from django.db import connection
 
 from deliveries import ledger
 from deliveries.models import Delivery
-from invoices.models import Organization
-from invoices.pages.bounces import bounces_of
+from invoices.bouncing import Filter, Show, counts, open_ones, page_of
+from invoices.models import Invoice, Organization
+from tests import factories
 from tests.events.test_reports import told
 from tests.ledger.steps import SENT, at, claim_one, settle
 from tests.ledger.test_plans import _ARCHIVE, _ROWS, Plan, indexes, plans
@@ -79,8 +80,38 @@ def test_what_came_back_is_listed_by_its_index(
     crowded: Delivery, organization: Organization
 ) -> None:
     with plans() as found:
-        assert len(bounces_of(organization)[:20]) == 20
+        page = page_of(Filter(), organization, before="")
     assert "delivery_came_back" in indexes(found[0])
+    assert len(page.deliveries) == 50
+
+
+@pytest.fixture
+def many_bounced(organization: Organization) -> None:
+    """A thousand invoices with eight deliveries each, of which some came back."""
+    first = factories.make_invoice(organization)
+    shared: dict[str, Any] = {"organization": organization, "customer": first.customer}
+    shared |= {"currency": "NGN", "issued_on": at().date(), "due_on": at().date()}
+    made = [Invoice(number=f"OLD-{number}", **shared) for number in range(1000)]
+    Invoice.objects.bulk_create(made)
+    values = {"organization": organization.pk, "invoice": made[0].pk, "invoices": len(made)}
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, values | {"status": "sent", "count": 8000, "now": at()})
+        cursor.execute(
+            "UPDATE deliveries_delivery SET after_sending_at = sent_at, after_sending = "
+            "CASE WHEN id % 21 = 0 THEN 'bounced' ELSE 'delivered' END"
+        )
+        cursor.execute("ANALYZE deliveries_delivery")
+
+
+def test_what_is_open_is_listed_and_counted_by_indexes(
+    many_bounced: None, organization: Organization
+) -> None:
+    with plans() as found:
+        page = page_of(Filter(show=Show.OPEN), organization, before="")
+        assert page_of(Filter(show=Show.SETTLED), organization, before=page.next).deliveries
+        assert counts(Filter(show=Show.OPEN), organization).came_back
+        assert open_ones(organization)
+    assert "deliveries_delivery" not in read_whole(found)
 
 
 def test_each_outcome_is_listed_by_its_index(crowded: Delivery) -> None:

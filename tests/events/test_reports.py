@@ -312,7 +312,11 @@ def test_an_address_that_bounced_refuses_until_an_email_gets_there(sent: Deliver
     report(told("bounced", seconds=60, reason="the mailbox does not exist"))
     assert (mailbox().address, mailbox().refuses) == (ADDRESS, True)
     assert mailbox().came_back_reason == "the mailbox does not exist"
-    report(told("delivered", seconds=90))
+    factories.make_delivery(sent.invoice, key="again")
+    claim = claim_one()
+    hand_over(claim)
+    settle(claim, Sent(provider_message_id="msg-42"))
+    report(told("delivered", seconds=90, provider_message_id="msg-42"))
     assert not mailbox().refuses
 
 

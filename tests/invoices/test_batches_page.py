@@ -207,6 +207,24 @@ def test_the_batch_shows_what_became_of_its_emails(
     assert "<progress" not in page
 
 
+def test_what_came_back_is_not_among_the_sent_ones(
+    as_owner: Client, organization: Organization, owner: User
+) -> None:
+    batch = send_many(make_invoices(organization, 2), owner)
+    now = timezone.now()
+    for claim in steps.claim(now=now):
+        steps.settle(claim, steps.SENT, now=now)
+    last = Delivery.objects.latest("pk")
+    Delivery.objects.filter(pk=last.pk).update(
+        after_sending="bounced", after_sending_at=factories.NOW
+    )
+    page = said(as_owner.get(f"/batches/{batch.pk}"))
+    assert "1 e-mail sent" in page
+    assert "1 came back" in page
+    only = said(as_owner.get(f"/batches/{batch.pk}?state=came_back"))
+    assert last.reference in only
+
+
 def test_the_state_is_answered_only_when_it_changed(
     as_owner: Client, organization: Organization, owner: User
 ) -> None:

@@ -128,8 +128,8 @@ def test_a_longer_list_takes_no_more_queries(
     for total in (1, 12):
         while Customer.objects.count() < total:
             factories.make_invoice(organization, status="sent")
-        # Session, user, membership; customers and what they owe; the header.
-        with django_assert_num_queries(6):
+        # Session, user, membership; customers, what they owe, mailboxes; the header.
+        with django_assert_num_queries(7):
             as_owner.get("/customers")
 
 

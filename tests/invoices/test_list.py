@@ -176,7 +176,7 @@ def test_a_page_that_became_empty_leads_to_the_first(
     assert link(page, "To the first page") == "/invoices?tab=draft"
 
 
-@pytest.mark.parametrize(("query", "queries"), [("", 13), ("tab=sent&sort=-due", 13), ("q=m", 14)])
+@pytest.mark.parametrize(("query", "queries"), [("", 15), ("tab=sent&sort=-due", 15), ("q=m", 16)])
 def test_a_list_takes_a_fixed_number_of_queries(
     as_owner: Client,
     organization: Organization,
@@ -185,7 +185,8 @@ def test_a_list_takes_a_fixed_number_of_queries(
     queries: int,
 ) -> None:
     # Session, user, membership; lane, workers; (whose invoices a search means;) the page, its
-    # tabs' counts; e-mails, reminders, batches; the header. Without a worker, whether any waits.
+    # tabs' counts; e-mails, reminders, mailboxes, batches; what came back; the header. Without a
+    # worker, whether any waits.
     for total in (3, 60):
         while Invoice.objects.count() < total:
             factories.make_invoice(organization, status="sent", due_on=date(2026, 1, 1))
@@ -268,7 +269,7 @@ def test_a_living_worker_takes_one_question_less(
     as_owner: Client, invoice: Invoice, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     WorkerPresence.objects.create(name="w", host="h", pid=1, version="0", threads=5)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         as_owner.get(LIST)
 
 

@@ -405,7 +405,7 @@ def test_what_next_reminder_foretells_is_what_the_run_does(organization: Organiz
     first: dict[int, date] = {}
     for offset in range(21):
         for page in due_pages(MONDAY + offset * DAY):
-            for due in page:
+            for due in page.due:
                 first.setdefault(due.invoice_id, MONDAY + offset * DAY)
     assert first == {pk: moment.date() for pk, moment in foretold.items() if moment}
 

@@ -141,3 +141,24 @@ def test_a_refusal_for_good_weighs_more_than_one_for_now(
     failure = failing(connect_smtp(server.port), to=["a@mamaput.example", "b@mamaput.example"])
     assert type(failure) is PermanentFailure
     assert "b@mamaput.example: 550 5.1.1 No such user" in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("reply", "refused"),
+    [
+        ("550 5.1.1 No such user", {"b@mamaput.example": "the mailbox does not exist"}),
+        ("550 5.2.1 Disabled", {"b@mamaput.example": "the mailbox is switched off"}),
+        # What may be about this one message alone.
+        ("550 No", {}),
+        ("550 5.7.1 Looks like spam", {}),
+        ("552 5.2.2 Full", {}),
+    ],
+)
+def test_it_says_whose_mailbox_takes_no_email_at_all(
+    mail_server: StartMail, connect_smtp: ConnectSmtp, reply: str, refused: dict[str, str]
+) -> None:
+    server = mail_server()
+    server.inbox.replies["RCPT b@mamaput.example"] = reply
+    failure = failing(connect_smtp(server.port), to=["a@mamaput.example", "b@mamaput.example"])
+    assert isinstance(failure, PermanentFailure)
+    assert failure.refused == refused

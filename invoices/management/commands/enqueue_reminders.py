@@ -50,14 +50,17 @@ class Command(BaseCommand):
             self._record(day)
 
     def _print(self, day: date) -> None:
-        count = 0
+        count = refused = 0
         for page in overdue.due_pages(day):
-            for due in page:
+            for due in page.due:
                 self.stdout.write(
                     f"{due.organization}\t{due.number}\t{due.customer}\tdue {due.due_on}"
                 )
-            count += len(page)
-        self.stdout.write(f"{count} invoices would get a reminder for {day}. Nothing recorded.")
+            count += len(page.due)
+            refused += len(page.refused)
+        self.stdout.write(
+            f"{count} invoices would get a reminder for {day}. Nothing recorded.{_skipped(refused)}"
+        )
 
     def _record(self, day: date) -> None:
         last = reminders.Progress(found=0, recorded=0)
@@ -72,12 +75,17 @@ class Command(BaseCommand):
             total = overdue.count_due(day) if sys.stderr.isatty() else None
             task = bar.add_task("", total=total)
             for last in reminders.record(day):
-                bar.update(task, completed=last.found)
+                bar.update(task, completed=last.found + last.refused)
         known = last.found - last.recorded
         self.stdout.write(
             f"{last.recorded} reminders recorded for {day}"
             + (f"; {known} had been recorded already." if known else ".")
+            + _skipped(last.refused)
         )
+
+
+def _skipped(refused: int) -> str:
+    return f" {refused} skipped: every address of theirs refuses e-mail." if refused else ""
 
 
 def _day(text: str | None, now: datetime) -> date:

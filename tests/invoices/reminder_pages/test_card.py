@@ -165,9 +165,9 @@ def test_a_longer_history_takes_no_more_queries(
     as_owner: Client, overdue: Invoice, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     # Session, user, membership; invoice, lines; lane, workers, stranded; the panel's delivery and
-    # events; the card's reminders, counts, events, messages; the header.
+    # events; the card's reminders, counts, events, messages; mailboxes, twice; the header.
     for offset in range(3):
         run(MONDAY + offset * DAY)
         send_one(day=MONDAY + offset * DAY)
-        with django_assert_num_queries(17):
+        with django_assert_num_queries(19):
             as_owner.get(f"/invoices/{overdue.pk}")

@@ -51,5 +51,5 @@ def test_a_list_with_reminders_takes_one_query_more_however_long_it_is(
         while Invoice.objects.count() < total:
             make_overdue(organization)
         run(MONDAY + total * DAY)
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(14):
             as_owner.get("/invoices")
