@@ -11,7 +11,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register  # n
 from django.core.exceptions import ImproperlyConfigured
 
 from deliveries import providers
-from deliveries.providers.addresses import without_login
+from deliveries.addresses import without_password
 
 # Reserved by RFC 2606, 6761 and 6762: no provider sends from there, and no answer arrives.
 _NOBODYS = (
@@ -48,9 +48,10 @@ def address_is_encrypted() -> CheckMessage | None:
     parts = urlsplit(settings.EMAIL_PROVIDER_URL)
     if parts.scheme != "http" or is_here(parts.hostname or ""):
         return None
+    url = without_password(settings.EMAIL_PROVIDER_URL)
     return Error(
-        f"EMAIL_PROVIDER_URL is {without_login(settings.EMAIL_PROVIDER_URL)}: invoices and the "
-        "API key would cross the network in the clear.",
+        f"EMAIL_PROVIDER_URL is {url}: invoices and the API key would "
+        "cross the network in the clear.",
         hint="Use an https:// address.",
         id="deliveries.E008",
     )

@@ -83,9 +83,7 @@ def verify(
     `given` finds a header whatever its case; `body` is the raw one, byte by byte. Raise
     NotAuthentic. Every key and signature is compared, in constant time, whichever fits.
     """
-    id_, timestamp, signatures = _read(given)
-    if abs(now_seconds - int(timestamp)) > TOLERANCE.total_seconds():
-        raise NotAuthentic("the timestamp is too far from our clock")
+    id_, timestamp, signatures = _read(given, now_seconds)
     offered = [_decoded(signature) for signature in signatures.split()[:_MOST_SIGNATURES]]
     fits = False
     for key in keys:
@@ -97,7 +95,14 @@ def verify(
     return id_
 
 
-def _read(given: Mapping[str, str]) -> tuple[str, str, str]:
+def refuse_unsigned(given: Mapping[str, str], *, now_seconds: float) -> None:
+    """Raise NotAuthentic for headers that fit no body at all: it need not even be read."""
+    _, _, signatures = _read(given, now_seconds)
+    if not any(map(_decoded, signatures.split()[:_MOST_SIGNATURES])):
+        raise NotAuthentic("there is no signature that could fit")
+
+
+def _read(given: Mapping[str, str], now_seconds: float) -> tuple[str, str, str]:
     for spelling in _SPELLINGS:
         found = [given.get(f"{spelling}-{name}", "") for name in ("id", "timestamp", "signature")]
         if any(found):
@@ -107,6 +112,8 @@ def _read(given: Mapping[str, str]) -> tuple[str, str, str]:
         raise NotAuthentic("the headers of a signature are missing")
     if not _ID.fullmatch(id_) or not _TIMESTAMP.fullmatch(timestamp) or not signatures:
         raise NotAuthentic("the headers of a signature are not whole")
+    if abs(now_seconds - int(timestamp)) > TOLERANCE.total_seconds():
+        raise NotAuthentic("the timestamp is too far from our clock")
     return id_, timestamp, signatures
 
 

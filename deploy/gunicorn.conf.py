@@ -3,7 +3,12 @@
 Each can be changed by GUNICORN_CMD_ARGS, such as "--workers 8"; see docs/deployment.md.
 """
 
+import contextlib
 import os
+import socket
+import struct
+import time
+from typing import Any
 
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 
@@ -18,6 +23,38 @@ preload_app = True
 timeout = 60
 graceful_timeout = 30
 keepalive = 75
+
+
+def pre_request(worker: Any, req: Any) -> None:
+    """Wait for no more than 10 s of silence in mid body: gunicorn itself waits for ever.
+
+    What drips is still waited for, so the proxy must pass requests on whole (docs/deployment.md).
+    """
+    if (sock := _socket(req)) is not None:
+        # Not `settimeout`: that would limit what is sent as well, a large export say.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 10, 0))
+
+
+def post_request(worker: Any, req: Any, environ: dict[str, Any], resp: Any) -> None:
+    """Hardly wait for the rest of a stranger's body: gunicorn would for 5 s, and 2 s more."""
+    if getattr(resp, "status_code", None) != 401 or (sock := _socket(req)) is None:
+        return
+    ends_at = time.monotonic() + 1
+    sock.settimeout(0.1)
+    try:
+        while time.monotonic() < ends_at:
+            if not req.body.read(1024):
+                sock.settimeout(None)
+                return
+    except Exception:  # noqa: BLE001, S110 - no body, or half of one: the connection ends
+        pass
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+def _socket(req: Any) -> Any:
+    return getattr(getattr(req, "unreader", None), "sock", None)
+
 
 # A process that has served so many gives its memory back; not all of them at once.
 max_requests = 10_000

@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
 from deliveries import signatures
+from deliveries.addresses import with_ascii_domain, without_password
 
 # FileAwareEnv also reads NAME_FILE, so that secrets can come from mounted files.
 env = environ.FileAwareEnv()
@@ -106,7 +107,14 @@ def http_url(name: str, default: str) -> str:
         valid = False
     if not valid or any(character.isspace() for character in raw):
         raise ImproperlyConfigured(
-            f"{name} must be an address such as https://provider.example, not {raw!r}."
+            f"{name} must be an address such as https://provider.example, "
+            f"not {without_password(raw)!r}."
+        )
+    if "?" in raw or "#" in raw:
+        # Paths are appended to it.
+        raise ImproperlyConfigured(
+            f"{name} must be a base address without ? and #, such as https://provider.example, "
+            f"not {without_password(raw)!r}."
         )
     return raw.rstrip("/")
 
@@ -134,6 +142,16 @@ def address(name: str, default: str) -> str:
     except ValidationError:
         raise ImproperlyConfigured(
             f"{name} must be an e-mail address such as invoices@company.example, not {raw!r}."
+        ) from None
+    if raw.endswith("]"):
+        raise ImproperlyConfigured(
+            f"{name} must be an address at a domain, not at a machine by its number: {raw!r}."
+        )
+    try:
+        with_ascii_domain(raw)
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name} must be an address at a domain that can exist, not {raw!r}: {error}."
         ) from None
     return raw
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
 
 class RefuseNullCharacters:
@@ -22,6 +22,10 @@ class RefuseNullCharacters:
             raise BadRequest("A NUL character stands in the address.")
         if getattr(view, "reads_raw_body", False):
             return
-        asked = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
+        try:
+            asked = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
+        except UnreadablePostError:
+            # Who breaks off, or falls silent, in mid body is no fault of ours.
+            raise BadRequest("The body ended before its end.") from None
         if any("\0" in value for values in asked for _, many in values.lists() for value in many):
             raise BadRequest("A NUL character stands in what was asked.")

@@ -212,3 +212,11 @@ def test_the_deployment_is_checked_by_check_deploy_only() -> None:
 
 def test_an_unknown_provider_is_said_once(settings: Settings) -> None:
     assert deploy(settings, EMAIL_PROVIDER="carrier-pigeon") == []
+
+
+def test_no_password_stands_in_what_is_told_of_the_providers_address(settings: Settings) -> None:
+    settings.EMAIL_PROVIDER, settings.EMAIL_PROVIDER_API_KEY = "resend", "re_1"
+    settings.EMAIL_PROVIDER_URL = "http://me:pa55word@api.resend.com"
+    said = str([found for found in check_deployment() if found.id == "deliveries.E008"])
+    assert "http://***@api.resend.com" in said
+    assert "pa55word" not in said

@@ -71,7 +71,13 @@ def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
         (lambda: read.http_url("X", "http://a"), "ftp://provider.example"),
         (lambda: read.address("X", "a@b.example"), "xx"),
         (lambda: read.address("X", "a@b.example"), "A <a@b.example>"),
+        (lambda: read.address("X", "a@b.example"), "a@☃.net"),
+        (lambda: read.address("X", "a@b.example"), "a@[127.0.0.1]"),
+        (lambda: read.address("X", "a@b.example"), "a@" + "ü" * 60 + ".net"),
         (lambda: read.http_url("X", "http://a"), "http://"),
+        (lambda: read.http_url("X", "http://a"), "http://provider.example/?a=b"),
+        (lambda: read.http_url("X", "http://a"), "http://provider.example/?"),
+        (lambda: read.http_url("X", "http://a"), "http://provider.example#there"),
         (lambda: read.http_url("X", "http://a"), "http://provider.example:99999"),
     ],
 )
@@ -81,6 +87,33 @@ def test_nonsense_is_refused_by_name(
     monkeypatch.setenv("X", value)
     with pytest.raises(ImproperlyConfigured, match=r"^X must be"):
         reader()
+
+
+@pytest.mark.parametrize("address", ["a@b.org", "a@straße.example", "o'neil+x@xn--grn-ioa.example"])
+def test_an_address_stays_as_it_was_written(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("X", address)
+    assert read.address("X", "a@b.example") == address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://me:pa55word@provider.example",
+        "http://me:pa55word@provider.example?x",
+        "http://me:pa55#word@provider.example",
+        "http://me:pa55/word@provider.example:99999",
+        "me:pa55word@provider.example",
+        "https://me:pa55 word@provider.example",
+    ],
+)
+def test_a_refused_url_is_told_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("X", url)
+    with pytest.raises(ImproperlyConfigured, match=r"\*\*\*@provider\.example") as refused:
+        read.http_url("X", "http://a")
+    assert "pa55" not in str(refused.value)
+    assert "word" not in str(refused.value)
 
 
 def test_a_secrets_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from django.db import transaction
 from psycopg.types.json import Jsonb
 
 from deliveries import correlation
-from deliveries.ledger import mailboxes, sql, timeline
+from deliveries.ledger import mailboxes, sql, timeline, waiting
 from deliveries.ledger.loudness import LOUDNESS, RANK
 from deliveries.models import Delivery, DeliveryEvent, ProviderEvent
 from deliveries.reasons import sentence
@@ -33,7 +33,7 @@ def report(told: Report, *, now: datetime | None = None) -> bool:
             logger.info("provider event repeated", extra={"event": told.event_id})
             return False
         if told.outcome is not None:
-            _hold_message_id([told.provider_message_id])
+            waiting.hold([told.provider_message_id, told.tag])
             _find_and_apply(event, told, now)
     return True
 
@@ -49,14 +49,20 @@ def catch_up(
     `judged` is what the hand-overs themselves said of recipients, noted with the reports.
 
     Joins the settling transaction, which the provider may well have overtaken. Either that report
-    sees our commit or we see its own: both hold the message's id while they look.
+    sees our commit or we see its own: both hold the message's id, and the key that its tag gives
+    back, while they look.
     """
     ids = sorted(set(sent))
-    waiting: list[sql.Row] = []
-    if ids:
-        _hold_message_id(ids)
-        waiting = _waiting(ids)
-    _apply(waiting, now, judged)
+    _apply(_found_for(ids) if ids else [], now, judged)
+
+
+def _found_for(message_ids: Sequence[str]) -> list[sql.Row]:
+    """Return the reports that wait for what was just sent under these ids."""
+    settled = waiting.sent_as(message_ids)
+    waiting.hold([*message_ids, *(delivery.idempotency_key for delivery in settled)])
+    pks = [delivery.id for delivery in settled]
+    found = [row for link in waiting.Link for row in waiting.reports_of(link, pks)]
+    return list({event.id: event for event in found}.values())
 
 
 def follow_up_reports(*, limit: int = 200, now: datetime | None = None) -> int:
@@ -65,20 +71,9 @@ def follow_up_reports(*, limit: int = 200, now: datetime | None = None) -> int:
     One transaction. Mostly none: it is for what was settled by a worker of an older version.
     """
     with transaction.atomic():
-        return _apply(
-            sql.rows(
-                f"""
-                SELECT {_COLUMNS} FROM deliveries_providerevent event
-                JOIN ONLY deliveries_delivery d ON d.status = 'sent'
-                    AND d.provider_message_id = event.provider_message_id
-                    AND d.provider_message_id <> ''
-                WHERE event.state = 'waiting' AND event.received_at > {sql.NOW} - %(since)s
-                ORDER BY event.id LIMIT %(limit)s
-                FOR NO KEY UPDATE OF event SKIP LOCKED
-                """,
-                {"now": now, "since": SWEPT_FOR, "limit": limit},
-            ),
-            now,
+        return sum(
+            _apply(waiting.lately(link, since=SWEPT_FOR, limit=limit, now=now), now)
+            for link in waiting.Link
         )
 
 
@@ -107,42 +102,6 @@ def _insert(told: Report, now: datetime | None) -> sql.Row:
             "payload": Jsonb(told.payload),
             "now": now,
         },
-    )
-
-
-def _hold_message_id(ids: Sequence[str]) -> None:
-    """Let nobody else report or settle these messages until the transaction ends.
-
-    In order of the lock itself, so that no two transactions wait for each other.
-    """
-    sql.rows(
-        """
-        SELECT pg_advisory_xact_lock(key) FROM (
-            SELECT DISTINCT hashtextextended('provider_message:' || id, 0) AS key
-            FROM unnest(%(ids)s::text[]) AS id WHERE id <> '' ORDER BY key
-        ) AS keys
-        """,
-        {"ids": list(ids)},
-    )
-
-
-_COLUMNS = """
-    event.id, event.event_id, event.outcome, event.provider_message_id, event.happened_at,
-    event.reason, event.address, d.id AS delivery_id
-"""
-
-
-def _waiting(message_ids: Sequence[str]) -> list[sql.Row]:
-    return sql.rows(
-        f"""
-        SELECT {_COLUMNS} FROM deliveries_providerevent event
-        JOIN ONLY deliveries_delivery d ON d.provider_message_id = event.provider_message_id
-        WHERE event.provider_message_id = ANY(%(ids)s) AND event.state = 'waiting'
-            AND d.status = 'sent' AND d.provider_message_id <> ''
-        ORDER BY event.id
-        FOR NO KEY UPDATE OF event
-        """,
-        {"ids": list(message_ids)},
     )
 
 

@@ -1,6 +1,9 @@
 """The ground that adapters over HTTP stand on: one POST, and what its failure means."""
 
-from deliveries.errors import AccountProblem, TemporaryFailure
+import json
+from collections.abc import Mapping
+
+from deliveries.errors import AccountProblem, PermanentFailure, TemporaryFailure
 from deliveries.providers.session import (
     AddressUnusable,
     Answer,
@@ -17,3 +20,16 @@ def post(session: DeadlineSession, *, body: bytes, headers: dict[str, str]) -> A
         raise AccountProblem(str(error), look_at=error.look_at) from error
     except ExchangeFailed as error:
         raise TemporaryFailure(str(error), may_have_accepted=error.request_begun) from error
+
+
+def json_body(values: Mapping[str, object]) -> bytes:
+    """Return the values as JSON: the same values give the same bytes, for ever.
+
+    Raise `PermanentFailure` for what no text can hold: half of a surrogate pair.
+    """
+    try:
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        raise PermanentFailure(
+            f"It cannot be written as JSON: {error}", by_provider=False
+        ) from None

@@ -3,7 +3,6 @@
 Never its batch endpoint, which drops attachments without a word.
 """
 
-import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,10 +11,10 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from deliveries.addresses import with_ascii_domain
 from deliveries.errors import PermanentFailure, ProviderFailure
 from deliveries.models import Delivery, Message
-from deliveries.providers import answers, posting, rate_limit, retry_after
-from deliveries.providers.addresses import with_ascii_domain
+from deliveries.providers import answers, posting, rate_limit, retry_after, senders
 from deliveries.providers.base import Receipt
 from deliveries.providers.session import Answer, DeadlineSession
 from deliveries.reports import KEY_TAG, Dialect
@@ -128,11 +127,13 @@ def refuse_what_cannot_be_sent(message: Message) -> None:
 def encode(message: Message, *, idempotency_key: str) -> bytes:
     """Return the request's body: the same message and key give the same bytes, for ever.
 
-    Raise `PermanentFailure` for an address whose domain is none.
+    Raise `PermanentFailure` for an address whose domain is none, and for what JSON cannot carry;
+    `AccountProblem` for a sender whose domain is none.
     """
+    from_ = senders.usable(message.from_address)
     try:
         to, cc = (list(map(with_ascii_domain, some)) for some in (message.to, message.cc))
-        from_, reply_to = map(with_ascii_domain, (message.from_address, message.reply_to))
+        reply_to = with_ascii_domain(message.reply_to)
     except ValueError as error:
         raise PermanentFailure(f"An address cannot be used: {error}", by_provider=False) from None
     body: dict[str, Any] = {
@@ -153,7 +154,7 @@ def encode(message: Message, *, idempotency_key: str) -> bytes:
         body["cc"] = cc
     if reply_to:
         body["reply_to"] = [reply_to]
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return posting.json_body(body)
 
 
 def _tag(value: str) -> str:

@@ -10,8 +10,9 @@ def parse(value: str | None, *, now: datetime) -> timedelta | None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
+        digits = text.lstrip("0") or "0"
         # Longer numbers overflow a timedelta; the caller caps what is left.
-        return timedelta(seconds=int(text[:9])) if len(text) <= 9 else timedelta(days=365)
+        return timedelta(seconds=int(digits)) if len(digits) <= 9 else timedelta(days=365)
     try:
         at = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):

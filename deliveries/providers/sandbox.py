@@ -1,6 +1,5 @@
 """The sandbox's protocol: plain JSON over HTTP, for our own provider and for tests."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -91,7 +90,7 @@ def encode(message: Message) -> bytes:
         body["cc"] = ", ".join(message.cc)
     if message.reply_to:
         body["reply_to"] = message.reply_to
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return posting.json_body(body)
 
 
 def classify(answer: Answer, *, now: datetime) -> Receipt:

@@ -3,6 +3,7 @@
 import socket
 import threading
 import weakref
+from http.client import HTTPException
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ class DeadlineSession:
                     f"The provider's address cannot be used: {type(error).__name__}.",
                     request_begun=exchange.request_begun,
                 ) from error
-            except (requests.RequestException, OSError) as error:
+            except _NO_ANSWER as error:
                 raise _failure(error, exchange) from error
         if exchange.cut_off:
             # A body that ended because we cut it is not an answer.
@@ -213,6 +214,17 @@ _ADDRESS_UNUSABLE = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
     requests.exceptions.MissingSchema,
+)
+# Besides requests' own: over a garbled answer urllib3 and http.client stumble in many ways.
+_NO_ANSWER = (
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    HTTPException,
+    OSError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    TypeError,
 )
 _TOO_LATE = "The provider did not answer in time."
 

@@ -4,30 +4,31 @@ SMTP knows no idempotency keys. Once the final dot has left, a lost connection l
 the server took the message: that delivery is dead, outcome unknown, and waits for a person.
 """
 
-import base64
 import smtplib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from email.charset import QP, Charset
-from email.utils import parseaddr
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.mail import EmailMultiAlternatives
-from django.core.mail.message import sanitize_address
 from django.core.mail.utils import DNS_NAME
-from django.utils.functional import cached_property
 
-from deliveries.errors import PermanentFailure, TemporaryFailure
+from deliveries.addresses import domain_of
+from deliveries.errors import (
+    OutcomeUnknown,
+    PermanentFailure,
+    ProviderFailure,
+    TemporaryFailure,
+)
 from deliveries.models import Message
-from deliveries.providers.addresses import domain_of, with_ascii_domain
 from deliveries.providers.base import Receipt
 from deliveries.providers.deadline import Exchange, Watchdog
-from deliveries.providers.smtp_connection import Transport
+from deliveries.providers.smtp_connection import Phase, Progress, Transport, Written
+from deliveries.providers.smtp_reading import OutOfStep
 from deliveries.providers.smtp_replies import sort, too_late
+from deliveries.providers.smtp_writing import write
 
 
 class SmtpProvider:
@@ -67,13 +68,17 @@ class SmtpProvider:
     @classmethod
     def from_settings(cls) -> "SmtpProvider":
         _insist_on_a_name(settings.EMAIL_HOST)
+        try:
+            domain = domain_of(settings.EMAIL_FROM)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"EMAIL_FROM cannot be used: {error}.") from None
         return cls(
             settings.EMAIL_HOST,
             settings.EMAIL_PORT,
             username=settings.EMAIL_HOST_USER,
             password=settings.EMAIL_HOST_PASSWORD,
             security=settings.EMAIL_SECURITY,
-            domain=domain_of(settings.EMAIL_FROM),
+            domain=domain,
             timeout_seconds=settings.DELIVERY_SEND_TIMEOUT_SECONDS,
         )
 
@@ -82,6 +87,8 @@ class SmtpProvider:
         letter = write(message, message_id=message_id)
         with self._borrowed() as transport, self._watchdog.limit(self._seconds) as exchange:
             self._hand_over(transport, letter, exchange)
+            if not transport.progress.accepted:
+                raise PermanentFailure("The mail server was given nothing.", by_provider=False)
         return Receipt(id=message_id, took_recipients=True)
 
     def close(self) -> None:
@@ -92,13 +99,13 @@ class SmtpProvider:
         for transport in idle:
             transport.take_leave()
 
-    def _hand_over(self, transport: Transport, letter: "Letter", exchange: Exchange) -> None:
+    def _hand_over(self, transport: Transport, letter: Written, exchange: Exchange) -> None:
         try:
             transport.hand_over(letter)
         except (OSError, ValueError) as error:
             if exchange.cut_off or not isinstance(error, _STILL_IN_STEP):
                 transport.drop()
-            failure = sort(error, transport.progress)
+            failure = _meaning(error, transport.progress)
             if isinstance(failure, TemporaryFailure) and (exchange.cut_off or exchange.is_over):
                 failure = too_late(transport.progress)
             raise failure from error
@@ -137,56 +144,15 @@ _STILL_IN_STEP = (
     smtplib.SMTPDataError,
 )
 
-# Seven bits all the way: no server has to support 8BITMIME, and none has to rewrite (and so to
-# invalidate the signature of) what it passes on to one that does not.
-_CHARSET = Charset("utf-8")
-_CHARSET.body_encoding = QP
 
-
-class Letter(EmailMultiAlternatives):
-    """A message as Django writes it, written once."""
-
-    encoding = _CHARSET
-
-    @cached_property
-    def written(self) -> Any:
-        return super().message()
-
-    def message(self, **_: Any) -> Any:
-        return self.written
-
-
-def write(message: Message, *, message_id: str) -> Letter:
-    """Return the e-mail; raise `PermanentFailure` for what cannot be written as one."""
-    try:
-        to, cc = ([_address(one) for one in some] for some in (message.to, message.cc))
-        letter = Letter(
-            subject=message.subject,
-            body=message.text,
-            from_email=_address(message.from_address),
-            to=to,
-            cc=cc,
-            reply_to=[_address(message.reply_to)] if message.reply_to else None,
-            headers={**message.headers, "Message-ID": f"<{message_id}>"},
+def _meaning(error: Exception, progress: Progress) -> ProviderFailure:
+    if not isinstance(error, OutOfStep):
+        return sort(error, progress)
+    if progress.phase is Phase.ENDED:
+        return OutcomeUnknown(
+            "What the mail server said to the whole message cannot be understood: it may have "
+            "been accepted, and SMTP cannot tell."
         )
-        if message.html:
-            letter.attach_alternative(message.html, "text/html")
-        for part in message.attachments:
-            content = base64.b64decode(part["content"], validate=True)
-            letter.attach(part["filename"], content, part["content_type"])
-        letter.message()
-    except ValueError as error:
-        raise PermanentFailure(
-            f"It cannot be written as an e-mail: {error}", by_provider=False
-        ) from error
-    return letter
-
-
-def _address(address: str) -> str:
-    """Return the address as the server takes it; raise `ValueError` if there is no way."""
-    address = with_ascii_domain(address)
-    if not parseaddr(address)[1].isascii():
-        # SMTPUTF8 would have to be spoken by every server on the way.
-        raise ValueError(f"“{address}” has other than ASCII letters before the @")
-    sanitize_address(address, "utf-8")
-    return address
+    return TemporaryFailure(
+        "The mail server's replies do not fit what it was asked.", may_have_accepted=False
+    )

@@ -15,10 +15,10 @@ from enum import IntEnum
 from functools import partial
 from typing import Any
 
-from django.core.mail import EmailMessage
 from django.core.mail.backends.smtp import EmailBackend
 
 from deliveries.providers.deadline import open_socket, running_exchange
+from deliveries.providers.smtp_reading import ReadsReplies
 
 # Firewalls forget a silent connection without telling either side.
 MAX_IDLE_SECONDS = 30.0
@@ -49,8 +49,21 @@ class Progress:
     refused: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     verdict: tuple[int, bytes] | None = None
 
+    @property
+    def accepted(self) -> bool:
+        return self.verdict is not None and 200 <= self.verdict[0] < 300
 
-class Connection(smtplib.SMTP):
+
+@dataclass(frozen=True)
+class Written:
+    """An e-mail as it goes over the wire, and its envelope."""
+
+    sender: str
+    recipients: list[str]
+    content: bytes
+
+
+class Connection(ReadsReplies):
     """smtplib's, with its steps noted; `context` makes it TLS from the first byte on."""
 
     def __init__(
@@ -82,12 +95,7 @@ class Connection(smtplib.SMTP):
             raise
 
     def getreply(self) -> tuple[int, bytes]:
-        try:
-            reply = super().getreply()
-        except smtplib.SMTPResponseException as error:
-            # smtplib makes a 500 of a line that is too long, as if the server had refused.
-            self.close()
-            raise smtplib.SMTPServerDisconnected("the server's reply cannot be read") from error
+        reply = super().getreply()
         if self.progress.phase is Phase.GREETING:
             self.progress.phase = Phase.HELLO
         return reply
@@ -96,6 +104,13 @@ class Connection(smtplib.SMTP):
         self.progress.phase = Phase.TLS
         return super().starttls(*args, **options)
 
+    def docmd(self, cmd: str, args: str = "") -> tuple[int, bytes]:
+        said = super().docmd(cmd, args)
+        if cmd.upper() == "STARTTLS":
+            # In the clear, by whoever: it must not count as said behind the encryption.
+            self.refuse_surplus()
+        return said
+
     def login(self, *args: Any, **options: Any) -> tuple[int, bytes]:
         self.progress.phase = Phase.LOGIN
         return super().login(*args, **options)
@@ -103,11 +118,14 @@ class Connection(smtplib.SMTP):
     def mail(self, *args: Any, **options: Any) -> tuple[int, bytes]:
         self.progress.phase = Phase.MAIL
         self.progress.refused = {}
-        return super().mail(*args, **options)
+        code, reply = super().mail(*args, **options)
+        self._refuse_unlikely(code)
+        return code, reply
 
     def rcpt(self, recip: str, *args: Any, **options: Any) -> tuple[int, bytes]:
         self.progress.phase = Phase.RCPT
         code, reply = super().rcpt(recip, *args, **options)
+        self._refuse_unlikely(code)
         if code not in {250, 251}:
             self.progress.refused[recip] = (code, reply)
         return code, reply
@@ -124,17 +142,38 @@ class Connection(smtplib.SMTP):
         self.progress.phase = Phase.DATA
         self.putcmd("data")
         code, reply = self.getreply()
+        if code < 400 and code != 354:
+            raise self.out_of_step("the server took our DATA for another command")
         if code != 354:
             self._rset()  # type: ignore[attr-defined]
             raise smtplib.SMTPDataError(code, reply)
         self.progress.phase = Phase.CONTENT
+        self.refuse_surplus()
         self.send(re.sub(rb"(?m)^\.", b"..", msg))
         # A process that stood still meanwhile must not finish what another may have sent since.
         running_exchange().refuse_if_over()
+        self.refuse_surplus()
         self.progress.phase = Phase.ENDED
         self.send(b".\r\n" if msg.endswith(b"\r\n") else b"\r\n.\r\n")
-        code, reply = self.progress.verdict = self.getreply()
+        code, reply = self.progress.verdict = self._verdict()
         return 250 if 200 <= code < 300 else code, reply
+
+    def _verdict(self) -> tuple[int, bytes]:
+        """Return the reply to the final dot; raise `OutOfStep` if it may not be that."""
+        code, reply = self.getreply()
+        surplus = self._received
+        if surplus:
+            self.close()
+        # A 421 announces that the server closes the connection, whatever came before.
+        alike = surplus[:1] in {b"", b"%d" % (code // 100)} or surplus.startswith(b"421")
+        if code // 100 == 3 or not alike:
+            raise self.out_of_step("the server's replies contradict each other")
+        return code, reply
+
+    def _refuse_unlikely(self, code: int) -> None:
+        """Raise `OutOfStep` for what no server replies to MAIL or RCPT."""
+        if code < 400 and code not in {250, 251, 252}:
+            raise self.out_of_step("the server took our command for another")
 
 
 class Transport(EmailBackend):
@@ -152,7 +191,7 @@ class Transport(EmailBackend):
     def connection_class(self) -> Any:
         return partial(Connection, progress=self.progress)
 
-    def hand_over(self, letter: EmailMessage) -> None:
+    def hand_over(self, letter: Written) -> None:
         """Send it within the running exchange; `progress` says afterwards how far that got.
 
         A connection that was kept may have been closed since: where that comes out before any
@@ -197,10 +236,10 @@ class Transport(EmailBackend):
         self.connection.sock.settimeout(running_exchange().seconds_left)
         return True
 
-    def _send_on(self, letter: EmailMessage) -> None:
-        # Opened here, so that `send_messages` finds it open and leaves it so.
+    def _send_on(self, letter: Written) -> None:
         self.open()
-        self.send_messages([letter])
+        if self.connection is not None:
+            self.connection.sendmail(letter.sender, letter.recipients, letter.content)
 
     def _was_stale(self, error: OSError) -> bool:
         closing = isinstance(error, smtplib.SMTPResponseException) and error.smtp_code == 421

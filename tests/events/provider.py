@@ -67,6 +67,7 @@ def post(
     ago: float = 0,
     content_type: str = "application/json",
     headers: Mapping[str, str] | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> Any:
     """Post an event as the provider does; return the answer."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -74,5 +75,10 @@ def post(
         key, raw, id_=event_id or f"evt_{next(_ids)}", timestamp=int(time.time() - ago)
     )
     return Client(raise_request_exception=False).generic(
-        "POST", ADDRESS, raw, content_type=content_type, headers={**signed, **(headers or {})}
+        "POST",
+        ADDRESS,
+        raw,
+        content_type=content_type,
+        headers={**signed, **(headers or {})},
+        **(extra or {}),
     )

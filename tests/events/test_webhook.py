@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
 from deliveries.models import Delivery, ProviderEvent
-from deliveries.views import LARGEST_BODY
 from tests.events.provider import ADDRESS, KEY, OTHER_KEY, payload, post
 from tests.ledger.steps import fresh
 
@@ -111,33 +110,6 @@ def test_the_payload_is_kept_without_subject_and_bodies(sent: Delivery) -> None:
 
 
 # Hostile bodies -------------------------------------------------------------------------------
-
-
-def test_a_body_that_is_too_large_is_not_read(db: None) -> None:
-    for size in (LARGEST_BODY + 1, 10 * 1024 * 1024):
-        answer = post(b"x" * size)
-        assert (answer.status_code, code(answer)) == (413, "too_large")
-    assert post(b" " * LARGEST_BODY).status_code == 400
-
-
-@pytest.mark.parametrize("length", ["-1", "12x", "", "9" * 40])
-def test_a_false_length_is_no_fault_of_ours(db: None, length: str) -> None:
-    answer = Client(raise_request_exception=False).generic(
-        "POST", ADDRESS, b"{}", content_type="application/json", CONTENT_LENGTH=length
-    )
-    assert answer.status_code in {400, 401, 413}
-
-
-def test_a_body_that_ends_early_is_no_fault_of_ours(db: None) -> None:
-    class Broken:
-        def read(self, *_: object) -> bytes:
-            raise OSError("connection reset")
-
-        readline = read
-
-    broken: dict[str, Any] = {"wsgi.input": Broken()}
-    answer = Client(raise_request_exception=False).generic("POST", ADDRESS, b"{}", **broken)
-    assert answer.status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What nobody asks by accident: NUL characters, odd addresses to come back to, odd recipients."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -26,6 +27,20 @@ def test_a_nul_character_in_a_query_is_a_bad_request(as_owner: Client, address: 
 
 def test_a_nul_character_in_a_form_is_a_bad_request(as_owner: Client) -> None:
     assert as_owner.post("/organization", {"organization": "a\0b"}).status_code == 400
+
+
+@pytest.mark.parametrize("address", ["/login", "/admin/login/"])
+def test_a_form_that_ends_early_is_a_bad_request(db: None, address: str) -> None:
+    class Broken:
+        def read(self, *_: object) -> bytes:
+            raise TimeoutError
+
+        readline = read
+
+    form = "application/x-www-form-urlencoded"
+    broken: dict[str, Any] = {"wsgi.input": Broken()}
+    client = Client(raise_request_exception=False)
+    assert client.generic("POST", address, b"a=b", form, **broken).status_code == 400
 
 
 @pytest.mark.parametrize("page", ["/login", "/invoices/5/send#x", "/invoices/5/send?x=1"])

@@ -56,6 +56,15 @@ def test_it_says_what_it_did_and_the_id(run: Run, resend: ResendServer) -> None:
     assert f"Accepted under the id {id_}." in out
 
 
+def test_it_does_not_tell_the_password_of_the_address(
+    run: Run, resend: ResendServer, settings: Settings
+) -> None:
+    settings.EMAIL_PROVIDER_URL = resend.url.replace("//", "//me:pa55word@")
+    _, out, err = run("finance@mamaput.example")
+    assert f"by resend at {resend.url.replace('//', '//***@')}." in out
+    assert "pa55word" not in out + err
+
+
 def test_each_run_sends_one(run: Run, resend: ResendServer) -> None:
     run("finance@mamaput.example")
     run("finance@mamaput.example")
@@ -179,5 +188,5 @@ def test_a_login_in_the_address_is_not_shown(
 ) -> None:
     settings.EMAIL_PROVIDER_URL = resend.url.replace("://", "://me:hunter2@")
     _, out, err = run("finance@mamaput.example")
-    assert f"at {resend.url}." in out
+    assert f"at {resend.url.replace('://', '://***@')}." in out
     assert "hunter2" not in out + err

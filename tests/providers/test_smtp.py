@@ -12,12 +12,15 @@ from deliveries.errors import (
     AccountProblem,
     PermanentFailure,
 )
-from deliveries.providers.smtp import write
 from tests import factories
 from tests.providers.conftest import ConnectSmtp, StartMail
 from tests.providers.mail_server import PASSWORD, USER
 from tests.providers.raw_server import SELF_SIGNED
 from tests.providers.smtp_steps import KEY, failing, send
+
+
+def attachment(**values: str) -> dict[str, str]:
+    return {"filename": "a", "content_type": "application/pdf", "content": "JVBERg=="} | values
 
 
 def test_a_message_arrives_whole(mail_server: StartMail, connect_smtp: ConnectSmtp) -> None:
@@ -95,8 +98,27 @@ def test_an_international_domain_goes_as_punycode(
         {"to": ["a@ex..ample–.example"]},
         {"subject": "Invoice\r\nBcc: everybody@elsewhere.example"},
         {"headers": {"X-Note": "a\nb"}},
+        {"subject": "Invoice\x0b\x0bb"},
+        {"headers": {"X-Note": "a\x1c\x1cb"}},
+        {"from_address": '"a\x0c\x0cb" <a@b.example>'},
+        {"reply_to": '"a\x1e\x1eb" <a@b.example>'},
         {"attachments": [{"filename": "a", "content_type": "application/pdf", "content": "?"}]},
         {"attachments": [{"filename": "a", "content_type": "pdf", "content": ""}]},
+        {"attachments": [attachment(filename="a\r\nX-Evil: 1.pdf")]},
+        {"attachments": [attachment(filename="ä\nb.pdf")]},
+        {"attachments": [attachment(filename="a\x00b.pdf")]},
+        {"attachments": [attachment(content_type="application/pdf\r\nX-Evil: 1")]},
+        {"attachments": [attachment(content_type="application/pdf\n more")]},
+        {"attachments": [attachment(content_type="Multipart/mixed")]},
+        {"headers": {"X-Evil: 1\r\nX-Note": "a"}},
+        {"headers": {"X Note": "a"}},
+        {"headers": {"": "a"}},
+        {"to": ["<>"]},
+        {"to": ['"" <>']},
+        {"to": ["undisclosed:;"]},
+        {"to": ["(" * 5000 + "a@b.example"]},
+        {"to": [""]},
+        {"to": []},
     ],
     ids=str,
 )
@@ -197,8 +219,3 @@ def test_it_is_made_from_the_settings(
     assert receipt.id == f"{KEY}@xn--grn-ioa.example"
     assert providers.key_lifetime(provider) == timedelta(0)
     provider.close()
-
-
-def test_a_message_is_written_once() -> None:
-    letter = write(factories.make_message(), message_id="a@b.example")
-    assert letter.message() is letter.message()

@@ -12,11 +12,11 @@ from django.core.validators import validate_email
 from django.utils.html import escape
 
 from deliveries import providers
+from deliveries.addresses import without_password
 from deliveries.errors import ProviderFailure
 from deliveries.management.what_next import what_next
 from deliveries.models import Message
 from deliveries.providers import Receipt
-from deliveries.providers.addresses import without_login
 
 
 class Command(BaseCommand):
@@ -55,7 +55,7 @@ def _where() -> str:
             f"by SMTP to {settings.EMAIL_HOST}:{settings.EMAIL_PORT} "
             f"(encryption: {settings.EMAIL_SECURITY})"
         )
-    url = without_login(settings.EMAIL_PROVIDER_URL)
+    url = without_password(settings.EMAIL_PROVIDER_URL)
     return f"by {settings.EMAIL_PROVIDER}{f' at {url}' if url else ''}"
 
 

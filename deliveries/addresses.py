@@ -1,7 +1,6 @@
-"""Addresses as the wire wants them, domains in ASCII; and as people may see them."""
+"""Addresses as the wire wants them, domains in ASCII, and URLs as people may see them."""
 
 import re
-from urllib.parse import urlsplit
 
 import idna
 
@@ -29,7 +28,8 @@ def domain_of(address: str) -> str:
     return with_ascii_domain(address).rpartition("@")[2]
 
 
-def without_login(url: str) -> str:
-    """Return an address on the web without the name and password that may stand in it."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+def without_password(url: str) -> str:
+    """Return the URL, whole or garbled, without what stands before its @."""
+    before, at, after = url.rpartition("@")
+    scheme, slashes, _ = before.partition("//")
+    return f"{scheme if slashes else ''}{slashes}***@{after}" if at else url
