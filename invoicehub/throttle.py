@@ -12,10 +12,10 @@ make its owner wait. Everybody else is counted by name and address, by name, and
 from __future__ import annotations
 
 import logging
-import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.contrib.auth.forms import UsernameField
 from django.db import connection
 from django.utils.crypto import salted_hmac
 
@@ -81,8 +81,21 @@ def take_back(attempt: tuple[Counter, ...]) -> None:
         cursor.execute(_TAKE_BACK, [less])
 
 
-def normalized(name: str) -> str:
-    return unicodedata.normalize("NFKC", name[: 4 * LONGEST_NAME]).casefold()[:LONGEST_NAME]
+def counted_as(typed: str) -> str:
+    """Return the name that what was typed counts for: the one that authentication will see.
+
+    Spellings that log in the same person count together, since the login form's own field reads
+    them.
+    """
+    return folded(_AS_THE_FORM_READS_IT.to_python(typed) or "")
+
+
+def folded(name: str) -> str:
+    """Return what a name counts under, once the login form has read it."""
+    return name.casefold()[:LONGEST_NAME]
+
+
+_AS_THE_FORM_READS_IT = UsernameField(max_length=LONGEST_NAME, required=False)
 
 
 def _key(*parts: str) -> str:

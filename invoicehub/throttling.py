@@ -26,7 +26,7 @@ def throttled(view: View) -> View:
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method != "POST":
             return view(request, *args, **kwargs)
-        name = throttle.normalized(request.POST.get("username", ""))
+        name = throttle.counted_as(request.POST.get("username", ""))
         attempt = throttle.counters(
             name,
             network=callers.network_of(request),
@@ -50,7 +50,7 @@ def _judge(
     """Take the attempt back if it logged its own name in."""
     # Not `request.user`: whoever was logged in before could so excuse guesses at other names.
     user = getattr(request, "logged_in_now", None)
-    if user is None or throttle.normalized(user.get_username()) != name:
+    if user is None or throttle.folded(user.get_username()) != name:
         logger.warning("login failed")
         return
     throttle.take_back(attempt)

@@ -57,7 +57,12 @@ def locale_of(invoice: Invoice) -> str:
 
 def file_name(invoice: Invoice) -> str:
     """Return what the PDF is called on the customer's disk: the number, as far as names allow."""
-    stem = re.sub(r"[^\w.-]+", "-", invoice.number).strip("-.")
+    return file_name_of(invoice.number)
+
+
+def file_name_of(number: str) -> str:
+    """Return the number as a file's name: letters, digits, dots and hyphens, whatever it holds."""
+    stem = re.sub(r"[^\w.-]+", "-", number).strip("-.")
     return f"{stem or 'invoice'}.pdf"
 
 

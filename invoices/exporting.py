@@ -1,7 +1,6 @@
 """Invoices as CSV, for spreadsheets, and harmless in them."""
 
 import csv
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -17,6 +16,7 @@ from invoices.pages import Formats, email_state, payment_state
 from invoices.pages.states import overdue_days
 from invoices.paging import Place, turn_to
 from invoices.sending import KIND
+from invoices.spreadsheets import harmless
 
 BATCH = 2_000
 
@@ -39,22 +39,6 @@ def csv_of(organization: Organization, filter_: Filter) -> Iterator[str]:
         page = turn_to(place, invoices, filter_.order, size=BATCH)
         yield _lines(_rows(page.invoices, labels))
         place = page.next
-
-
-def harmless(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would take for a formula.
-
-    At the cell's beginning, and wherever a cell may begin if the file is read with another
-    separator than the comma (a semicolon in half of Europe) or without regard to quotes.
-    """
-    return _FORMULA.sub(r"\1'\2", text)
-
-
-# OWASP, "CSV Injection": = + - @ tab and return, also as the full-width signs that some
-# spreadsheets read alike. Spaces, quotes and invisible characters before them are skipped.
-_FORMULA = re.compile(
-    r"((?:^|[;\t\r\n|])[\s\"'\u200b-\u200f\u2060\ufeff]*?)([=+\-@\t\r＝＋－＠﹢﹣﹦﹫−])",
-)
 
 
 def _heading() -> list[Cell]:

@@ -9,10 +9,11 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
-from django_otp import verify_token
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from invoicehub.second_step import waiting
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,11 @@ def is_set_up(user: AbstractBaseUser | AnonymousUser) -> bool:
     return bool(TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).exists())
 
 
+def has_any(user: User) -> bool:
+    """Tell whether there is something to give up: an app, waiting or in use, or backup codes."""
+    return any(model.objects.filter(user=user).exists() for model in (TOTPDevice, StaticDevice))
+
+
 def app_to_set_up(user: User) -> TOTPDevice:
     """Return the app that waits for its first code; the same one until it is confirmed."""
     with transaction.atomic():
@@ -43,13 +49,14 @@ def confirm(user: User, code: str) -> tuple[TOTPDevice, list[str]] | None:
     One transaction; None, too, if there is an app in use already.
     """
     app = app_to_set_up(user)
-    if verify_token(user, app.persistent_id, _plain(code)) is None:
+    if not waiting.verified(user, app, _plain(code)):
         return None
     with transaction.atomic():
         _only_one_at_a_time(user)
         if is_set_up(user):
             return None
         TOTPDevice.objects.filter(pk=app.pk).update(confirmed=True)
+        StaticDevice.objects.filter(user=user).delete()
         codes = _new_backup_codes(user)
     app.refresh_from_db()
     logger.info("second step set up", extra={"user": user.pk})
@@ -60,14 +67,14 @@ def check(user: User, code: str) -> Device | None:
     """Return the device that the code proves, which spends the code.
 
     Digits are for the app, all else for the backup codes: whoever guesses at the one does not hold
-    up the other. After a wrong code, a device takes none for a while that doubles each time.
+    up the other. After a wrong code, a device takes none for a while: see `waiting`.
     """
     plain = _plain(code)
     of_the_app = _APP_CODE.fullmatch(plain) is not None
     model = TOTPDevice if of_the_app else StaticDevice
     for device in model.objects.filter(user=user, confirmed=True):
         given = plain if of_the_app else _as_kept(plain, user)
-        if verify_token(user, device.persistent_id, given):
+        if waiting.verified(user, device, given):
             logger.info("second step passed", extra={"user": user.pk, "by": model.__name__})
             return device
     logger.warning("second step failed", extra={"user": user.pk})
@@ -97,8 +104,13 @@ def give_up(user: User) -> None:
 
 
 def _new_backup_codes(user: User) -> list[str]:
-    StaticDevice.objects.filter(user=user).delete()
-    device = StaticDevice.objects.create(user=user, name="backup codes")
+    # The device stays: the session that passed by one of its codes has passed still.
+    device, _ = StaticDevice.objects.update_or_create(
+        user=user,
+        name="backup codes",
+        defaults={"throttling_failure_count": 0, "throttling_failure_timestamp": None},
+    )
+    StaticToken.objects.filter(device__user=user).delete()
     codes = [StaticToken.random_token() for _ in range(BACKUP_CODES)]
     StaticToken.objects.bulk_create(
         StaticToken(device=device, token=_stored(code)) for code in codes

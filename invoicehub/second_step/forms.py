@@ -18,9 +18,5 @@ class CodeForm(forms.Form):
 
     def refuse(self) -> None:
         self.add_error(
-            "code",
-            _(
-                "This code is wrong, or was used before. After several wrong ones, wait a little: "
-                "codes are not taken for a while."
-            ),
+            "code", _("This code was not taken: it is wrong, was used before, or came too early.")
         )

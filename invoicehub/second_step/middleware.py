@@ -14,15 +14,15 @@ from django_otp import DEVICE_ID_SESSION_KEY
 from invoicehub.second_step import devices
 from invoices.access import error, is_htmx, wants_json
 
-# In the session of somebody who has typed a password and not yet a code.
-OWED = "second_step_owed"
 _OPEN = {"login", "logout", "second_step", "healthz", "readyz", "admin:login", "admin:logout"}
 
 
 class SecondStep:
-    """Lead whoever owes a code to the page that asks for it, whatever they wanted to see.
+    """Lead staff who have an app to the page that asks for its code, until this session gave one.
 
-    With REQUIRE_STAFF_TOTP, lead staff without one from the admin to where it is set up.
+    It goes by what is so now, not by what was so at the login: a session from before the app was
+    set up is asked like any other. With REQUIRE_STAFF_TOTP, lead staff without an app from the
+    admin to where it is set up.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -37,17 +37,13 @@ class SecondStep:
             return None
         if settings.SESSION_COOKIE_NAME not in request.COOKIES:
             return None
-        if OWED in request.session:
+        if not request.user.is_staff or devices.has_passed(request):
+            return None
+        if devices.is_set_up(request.user):
             return _ask(request, "second_step")
-        if settings.REQUIRE_STAFF_TOTP and match.app_name == "admin" and not _passed(request):
-            set_up = devices.is_set_up(request.user)
-            return _ask(request, "second_step" if set_up else "second_step_setup")
+        if settings.REQUIRE_STAFF_TOTP and match.app_name == "admin":
+            return _ask(request, "second_step_setup")
         return None
-
-
-def _passed(request: HttpRequest) -> bool:
-    # The admin itself refuses whoever is not staff.
-    return not request.user.is_staff or devices.has_passed(request)
 
 
 def _ask(request: HttpRequest, page: str) -> HttpResponse:
@@ -59,14 +55,10 @@ def _ask(request: HttpRequest, page: str) -> HttpResponse:
     return redirect_to_login(back, reverse(page))
 
 
-def owe(sender: object, request: HttpRequest | None, user: User, **_: object) -> None:
-    """After the password: note in the session that a code is owed, for staff who have an app."""
-    if request is None:
-        return
-    request.session.pop(OWED, None)
-    request.session.pop(DEVICE_ID_SESSION_KEY, None)
-    if user.is_staff and devices.is_set_up(user):
-        request.session[OWED] = True
+def begin_anew(sender: object, request: HttpRequest | None, user: User, **_: object) -> None:
+    """After a password, forget that the session of before had passed."""
+    if request is not None:
+        request.session.pop(DEVICE_ID_SESSION_KEY, None)
 
 
-user_logged_in.connect(owe, dispatch_uid="invoicehub.second_step")
+user_logged_in.connect(begin_anew, dispatch_uid="invoicehub.second_step")

@@ -21,9 +21,8 @@ from django.views.decorators.cache import never_cache
 from django_otp.models import Device
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from invoicehub.second_step import devices
+from invoicehub.second_step import devices, waiting
 from invoicehub.second_step.forms import CodeForm
-from invoicehub.second_step.middleware import OWED
 from invoices.methods import only
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -47,7 +46,6 @@ def staff_person(view: View) -> View:
 def second_step(request: HttpRequest) -> HttpResponse:
     user = _person(request)
     if devices.has_passed(request) or not devices.is_set_up(user):
-        request.session.pop(OWED, None)
         return redirect(_next(request))
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -55,7 +53,8 @@ def second_step(request: HttpRequest) -> HttpResponse:
             _pass(request, device)
             return redirect(_next(request))
         form.refuse()
-    return render(request, "second_step/ask.html", {"form": form, "next": _next(request)})
+    shown = {"form": form, "next": _next(request), "waits": waiting.sentences(user)}
+    return render(request, "second_step/ask.html", shown)
 
 
 @only("GET", "HEAD", "POST")
@@ -73,7 +72,11 @@ def set_up(request: HttpRequest) -> HttpResponse:
             _pass(request, app)
             return _codes_page(request, codes)
         form.refuse()
-    shown = _shown(devices.app_to_set_up(user)) | {"form": form, "next": _next(request)}
+    shown = _shown(devices.app_to_set_up(user)) | {
+        "form": form,
+        "next": _next(request),
+        "waits": waiting.sentences(user, confirmed=False),
+    }
     return render(request, "second_step/set_up.html", shown)
 
 
@@ -104,7 +107,11 @@ def _with_a_code(request: HttpRequest, act: Callable[[User], HttpResponse]) -> H
     user = _person(request)
     if form.is_valid() and devices.check(user, form.cleaned_data["code"]):
         return act(user)
-    messages.error(request, _("This code is wrong, or was used before. Nothing was changed."))
+    refusal = _(
+        "This code was not taken: it is wrong, was used before, or came too early. "
+        "Nothing was changed."
+    )
+    messages.error(request, " ".join([refusal, *waiting.sentences(user)]))
     return redirect("second_step_setup")
 
 
@@ -132,7 +139,6 @@ def _shown(app: TOTPDevice) -> dict[str, str]:
 
 
 def _pass(request: HttpRequest, device: Device) -> None:
-    request.session.pop(OWED, None)
     # Whoever knew the session's key before must not be let in with its owner.
     request.session.cycle_key()
     django_otp.login(request, device)

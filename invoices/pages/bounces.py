@@ -1,6 +1,6 @@
 """E-mails that came back: a list for people, and the same for a spreadsheet."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parseaddr
@@ -18,10 +18,8 @@ from invoices.models import Organization
 from invoices.pages.afterwards import afterwards, capitalized
 from invoices.pages.formats import Formats
 from invoices.pages.states import EmailState, email_state
+from invoices.spreadsheets import harmless
 
-# What a spreadsheet takes for a formula, at the beginning of a cell.
-# https://owasp.org/www-community/attacks/CSV_Injection
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _ROWS_AT_ONCE = 1_000
 # Whose events we read; another one's may come all the same, where a secret for them is set.
 _TELLS = {"resend", "sandbox"}
@@ -146,7 +144,7 @@ def _row(delivery: Delivery, whose: tuple[str, ...], formats: Formats) -> Bounce
 def bounces_as_cells(organization: Organization, filter_: Filter) -> Iterator[list[str]]:
     """Yield the heading and a row for each that came back; read from the database piece by piece.
 
-    Every cell is safe in a spreadsheet: none begins a formula.
+    Every cell is harmless in a spreadsheet.
     """
     yield [
         _("Invoice"),
@@ -161,7 +159,7 @@ def bounces_as_cells(organization: Organization, filter_: Filter) -> Iterator[li
     for piece in _piece_by_piece(organization, filter_):
         blamed = ledger.blamed([delivery.pk for delivery in piece])
         for delivery in piece:
-            yield safe_cells(_cells(delivery, _whose(delivery, blamed)))
+            yield [harmless(c) for c in _cells(delivery, _whose(delivery, blamed))]
 
 
 def _cells(delivery: Delivery, whose: tuple[str, ...]) -> list[str]:
@@ -183,11 +181,6 @@ def _piece_by_piece(organization: Organization, filter_: Filter) -> Iterator[lis
     for first in range(0, len(ids), _ROWS_AT_ONCE):
         some = Delivery.objects.came_back().filter(pk__in=ids[first : first + _ROWS_AT_ONCE])
         yield list(bouncing.with_all_that_is_shown(some))
-
-
-def safe_cells(cells: Iterable[str]) -> list[str]:
-    """Return the cells with an apostrophe before what a spreadsheet would reckon out."""
-    return [f"'{cell}" if cell.lstrip(" \u00a0").startswith(_FORMULA) else cell for cell in cells]
 
 
 def _whose(delivery: Delivery, blamed: dict[int, tuple[str, ...]]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from django.db.models import Q
 
 from deliveries.models import Delivery, Message
-from invoices.document import document_of, file_name
+from invoices.document import document_of, file_name, file_name_of
 from invoices.models import Invoice
 from invoices.pdf import render
 from invoices.sending import KIND
@@ -51,5 +51,7 @@ def _stored(invoice: Invoice) -> Pdf | None:
     for attachment in message.attachments if message else ():
         if attachment["content_type"] == _PDF:
             content = base64.b64decode(attachment["content"])
-            return Pdf(name=attachment["filename"], content=content)
+            # Whatever named it when it was sent: it stands in a header now.
+            name = file_name_of(attachment["filename"].removesuffix(".pdf"))
+            return Pdf(name=name, content=content)
     return None

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from deliveries.models import Delivery, Mailbox
 from invoices.models import Customer, Invoice, Organization
-from invoices.pages.bounces import safe_cells
 from tests import factories
 from tests.events.provider import payload, post
 
@@ -178,9 +177,8 @@ def test_an_export_names_its_file(client: Client, page: Page, bounced: Delivery)
 def test_no_cell_is_a_formula(client: Client, page: Page, bounced: Delivery) -> None:
     Customer.objects.update(name='=HYPERLINK("http://evil.example")')
     assert exported(client)[1][2].startswith("'=")
-    assert safe_cells(["+1", "-1", "@x", "\t=1", " =1", "＝1", "a=1", ""]) == [
-        *("'+1", "'-1", "'@x", "'\t=1", "' =1", "'＝1", "a=1", "")
-    ]
+    Customer.objects.update(name="Mama Put,\u202e=1+1")
+    assert exported(client)[1][2] == "Mama Put,\u202e'=1+1"
 
 
 @pytest.mark.parametrize("address", ["/bounces", "/bounces/export"])

@@ -3,7 +3,9 @@
 import csv
 import io
 from datetime import date
+from time import process_time
 from typing import Any
+from unicodedata import category
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,9 +14,10 @@ from freezegun import freeze_time
 from pytest_django import DjangoAssertNumQueries
 
 from invoices import exporting
-from invoices.exporting import csv_of, harmless
+from invoices.exporting import csv_of
 from invoices.listing import Filter
 from invoices.models import Customer, Invoice, Organization
+from invoices.spreadsheets import harmless
 from tests import factories
 from tests.ledger import steps
 
@@ -129,15 +132,66 @@ def test_a_cell_that_begins_like_a_formula_is_text(text: str) -> None:
     assert harmless(text) != text
 
 
-@pytest.mark.parametrize("text", ["a;=1", "a\n=1", "a\t+1", 'a;"=1', "a; =1", "a\r\n@x", ";;=1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a;=1", "a\n=1", "a\t+1", 'a;"=1', "a; =1", "a\r\n@x", ";;=1", "a|=1"),
+        *(
+            "a,=1",
+            "a, =1",
+            'a","=1',
+            "a,,=1",
+            "a\x85=1",
+            "a\u2028=1",
+            "a\x0b=1",
+            "a\x0c=1",
+            "a\x1e=1",
+        ),
+    ],
+)
 def test_a_cell_is_harmless_under_another_separator_as_well(text: str) -> None:
     assert harmless(text) != text
     assert harmless(text).replace("'", "") == text
 
 
+@pytest.mark.parametrize("text", ["\n", "\x0b", " ", "\r\n", "\t", ",", "\xad", ", \t"])
+def test_a_long_row_of_what_is_skipped_costs_little(text: str) -> None:
+    began = process_time()
+    harmless(text * 100_000)
+    assert process_time() - began < 2
+
+
+def test_a_tab_that_begins_a_cell_hides_no_formula_behind_it() -> None:
+    assert harmless("\t=1") == "'\t'=1"
+
+
+def test_nothing_that_is_not_seen_hides_a_formula() -> None:
+    """Controls, format characters, spaces, and what has no width, of all of Unicode."""
+    ignored = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u2800\u3164\ufe00\ufe0f\uffa0\U000e0100"
+    unseen = [chr(code) for code in range(0x110000) if category(chr(code)) in UNSEEN] + [*ignored]
+    assert {"\u202e", "\xad", "\u061c", "\u180e", "\x00"} <= set(unseen)
+    bare = [ascii(char) for char in unseen if harmless(f"{char}=1") == f"{char}=1"]
+    assert bare == []
+    behind = [ascii(char) for char in unseen if harmless(f"a,{char}=1") == f"a,{char}=1"]
+    assert behind == []
+
+
+UNSEEN = {"Cc", "Cf", "Zs", "Zl", "Zp"}
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "Mama Put", "a=b", "a+b@c.example", "INV-0001", "Kúnlé & Ṣadé", "a, -b", "O'Brien - Sons"],
+    [
+        "",
+        "Mama Put",
+        "a=b",
+        "a+b@c.example",
+        "INV-0001",
+        "Kúnlé & Ṣadé",
+        "a, b",
+        "1,5",
+        "O'Brien - Sons",
+    ],
 )
 def test_what_is_harmless_stays_as_it_is(text: str) -> None:
     assert harmless(text) == text

@@ -166,7 +166,7 @@ def test_staff_without_a_role_see_no_numbers(
 ) -> None:
     refuse(organization, 1)
     browser = log_in(User.objects.create_user("new", is_staff=True))
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         answer = browser.get(START)
     assert markup(answer) == ""
 
