@@ -54,15 +54,8 @@ def what_happened(delivery: Delivery) -> str:
 
 
 def state(delivery: Delivery) -> str:
-    """Say in a word or two what a delivery has come to, honest about what nobody knows.
-
-    What was reported after sending says more than that it was sent.
-    """
-    if delivery.after_sending:
-        return str(delivery.get_after_sending_display())
-    if delivery.status == Delivery.Status.DEAD and delivery.may_have_arrived:
-        return "We do not know"
-    return str(delivery.get_status_display())
+    """Say in a word or two what a delivery has come to, honest about what nobody knows."""
+    return delivery.in_words
 
 
 def tone(delivery: Delivery) -> str:

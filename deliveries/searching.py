@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 
 from deliveries import directory
-from deliveries.models import Delivery, DeliveryEvent, Message
+from deliveries.models import Delivery, DeliveryEvent, Message, ProviderEvent
 
 # So many deliveries of an invoice are read to tell it from the next.
 _ROWS_EACH = 10
@@ -45,6 +45,16 @@ def deliveries_meant(term: str, *, addresses: bool = True) -> QuerySet[Delivery]
     return Delivery.objects.filter(invoice__in=ids)
 
 
+def event_of_nobody(term: str) -> ProviderEvent | None:
+    """Return the newest of what the provider told of a message that belongs to nothing here."""
+    if not _searchable(term := term.strip()):
+        return None
+    waiting = ProviderEvent.objects.filter(
+        provider_message_id=term, state=ProviderEvent.State.WAITING
+    )
+    return waiting.order_by("-id").first()
+
+
 def _searchable(term: str) -> bool:
     return bool(term) and len(term) <= _LONGEST_TERM and "\x00" not in term
 
@@ -59,6 +69,12 @@ def _named_exactly(term: str) -> QuerySet[Delivery] | None:
             pk__in=Message.objects.filter(idempotency_key=term).values("delivery")
         ),
         Delivery.objects.filter(provider_message_id=term),
+        # A second e-mail of one of ours, or one whose answer got lost: the provider told whose.
+        Delivery.objects.filter(
+            pk__in=ProviderEvent.objects.filter(
+                provider_message_id=term, delivery__isnull=False
+            ).values("delivery")
+        ),
     ):
         if deliveries.exists():
             return deliveries

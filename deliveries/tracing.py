@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from deliveries import directory, searching
-from deliveries.models import Delivery, DeliveryEvent
+from deliveries.models import NOBODY_KNOWS, Delivery, DeliveryEvent
 
 # A search that means more invoices than this is asked to be narrower.
 MOST_INVOICES = 20
@@ -43,7 +43,7 @@ class Step:
     label: str
     tone: str
     sentence: str
-    # The person, else the worker, else the provider or the schedule whose doing it is.
+    # The person, else the worker, else the provider, the restore or the schedule whose doing it is.
     who: str
     # An IANA name, of the organization.
     zone: str
@@ -143,10 +143,13 @@ def steps_of(deliveries: Sequence[Delivery], entries: Mapping[int, directory.Ent
 
 
 def _step(event: DeliveryEvent, delivery: Delivery, *, zone: str) -> Step:
+    label = event.in_words(
+        event.details.get("dead_reason", ""), may_have_arrived=delivery.may_have_arrived
+    )
     return Step(
         at=event.at,
-        label=event.get_type_display(),
-        tone=_TONES.get(event.type, "quiet"),
+        label=label,
+        tone="wait" if label == NOBODY_KNOWS else _TONES.get(event.type, "quiet"),
         sentence=event.sentence,
         who=_who(event),
         zone=zone,
@@ -160,6 +163,8 @@ def _who(event: DeliveryEvent) -> str:
         return event.actor.get_full_name() or event.actor.get_username()
     if event.type in Delivery.AfterSending:
         return "the provider"
+    if event.details.get("restored"):
+        return "the restore"
     return event.worker or "the schedule"
 
 

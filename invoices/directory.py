@@ -6,9 +6,11 @@ from django.db.models import Prefetch, QuerySet
 from django.urls import reverse
 
 from deliveries.directory import Entry, Remark
+from deliveries.models import NOBODY_KNOWS, Delivery
 from invoices import searching
 from invoices.models import Customer, Invoice, InvoiceEvent
 from invoices.problems import problems_of
+from invoices.sending import KIND
 from invoices.validation import is_known_zone
 
 # So many customers of one name are looked through; who means one of more says more of the name.
@@ -42,7 +44,14 @@ class InvoiceDirectory:
             .select_related("customer", "organization")
             .prefetch_related("lines", Prefetch("events", queryset=events))
         )
-        return {invoice.pk: _entry(invoice) for invoice in invoices}
+        unknown = _unknown([each for each in invoices if each.status == Invoice.Status.FAILED])
+        return {invoice.pk: _entry(invoice, invoice.pk in unknown) for invoice in invoices}
+
+
+def _unknown(invoices: list[Invoice]) -> set[int]:
+    """Return those of the failed invoices whose customers may have them all the same."""
+    last = Delivery.objects.latest_of_each(invoices, kind=KIND) if invoices else []
+    return {each.invoice_id for each in last if each.in_words == NOBODY_KNOWS}
 
 
 def _customers(term: str, addresses: bool) -> list[int]:
@@ -55,13 +64,13 @@ def _ids(customers: QuerySet[Customer]) -> list[int]:
     return list(customers.order_by("-id").values_list("pk", flat=True)[:MOST_CUSTOMERS])
 
 
-def _entry(invoice: Invoice) -> Entry:
+def _entry(invoice: Invoice, unknown: bool) -> Entry:
     customer, organization = invoice.customer, invoice.organization
     zone = organization.time_zone
     return Entry(
         invoice_id=invoice.pk,
         number=invoice.number,
-        state=invoice.get_status_display(),
+        state=NOBODY_KNOWS if unknown else invoice.get_status_display(),
         organization=organization.name,
         time_zone=zone if is_known_zone(zone) else "UTC",
         customer=customer.name,

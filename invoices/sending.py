@@ -52,12 +52,15 @@ def lock_last_delivery(invoice_id: int, organization: Organization) -> Delivery 
 
     Before the invoice: deliveries are locked first, everywhere.
     """
-    return (
+    newest = (
         Delivery.objects.select_for_update(no_key=True)
         .filter(invoice_id=invoice_id, organization=organization, kind=KIND)
         .order_by("-id")
-        .first()
     )
+    # One that was archived while we waited for it is gone from that statement's sight, which then
+    # returns an older one or none; the next statement sees it.
+    newest.first()
+    return newest.all().first()
 
 
 def holds_fast(last: Delivery | None) -> bool:

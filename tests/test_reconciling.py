@@ -108,12 +108,30 @@ def test_twice_is_as_good_as_once(delivery: Delivery, organization: Organization
     assert (events(delivery), events(dead)) == told
 
 
-def test_what_was_requested_after_the_backup_is_left_alone_unless_asked_for(
-    delivery: Delivery,
+@pytest.mark.parametrize("taken_at", ["2026-03-02T09:00:00Z", "2026-03-02T08:00:00Z"])
+def test_what_waits_is_set_aside_however_young_it_is(delivery: Delivery, taken_at: str) -> None:
+    """The snapshot is later than the moment that somebody noted: by a second, or by the backup."""
+    Delivery.objects.update(created_at="2026-03-02T09:00:00.5Z")
+    assert reconcile(taken_at=taken_at) == [0, 1, 0, 0]
+    assert fresh(delivery).status == Status.DEAD
+
+
+def test_what_is_younger_than_the_backup_is_found_in_the_log(
+    delivery: Delivery, tmp_path: Path
 ) -> None:
-    assert reconcile(taken_at="2026-03-02T08:59:00Z") == [0, 0, 0, 0]
-    until = ["--requested-until", "2026-03-02T09:01:00Z"]
-    assert reconcile(*until, taken_at="2026-03-02T08:59:00Z") == [0, 1, 0, 0]
+    log = log_of(tmp_path, f"{delivery.idempotency_key},msg-7")
+    assert reconcile(*log, taken_at="2026-03-02T08:59:00Z") == [1, 0, 0, 0]
+    row = fresh(delivery)
+    assert (row.status, row.sent_at) == (Status.SENT, row.created_at)
+
+
+def test_what_was_requested_since_the_start_is_left_alone_if_asked_for(delivery: Delivery) -> None:
+    out = StringIO()
+    options = ["--backup-taken-at", "2026-03-02T08:58:00Z"]
+    until = ["--requested-until", "2026-03-02T08:59:00Z"]
+    call_command("reconcile_after_restore", *options, *until, stdout=out)
+    assert "1 that wait were requested after --requested-until and stay" in out.getvalue()
+    assert fresh(delivery).status == Status.QUEUED
 
 
 def test_a_dry_run_changes_nothing(delivery: Delivery) -> None:
@@ -166,7 +184,7 @@ def test_a_replay_under_a_key_unknown_here_is_recognized_by_its_correlation_id(
 def test_no_log_can_tell_of_what_was_recorded_anew_after_the_restore(
     delivery: Delivery, tmp_path: Path
 ) -> None:
-    options = [*log_of(tmp_path), "--complete", "--requested-until", "2026-03-02T09:01:00Z"]
+    options = [*log_of(tmp_path), "--complete"]
     assert reconcile(*options, taken_at="2026-03-02T08:59:00Z") == [0, 1, 0, 0]
 
 

@@ -58,7 +58,7 @@ def _cancel_some(
     now: datetime | None,
 ) -> Batch:
     with transaction.atomic():
-        found = sql.rows(_FOUND, {"ids": list(ids), "seen_at": seen_at})
+        found = sql.locked(_FOUND, {"ids": list(ids), "seen_at": seen_at})
         able = [row.id for row in found if not row.replayed_since]
         parameters = {"ids": able, "why": sql.storable(why), "now": now, "or_else": _MAY_HAVE_IT}
         cancelled = sql.rows(_CANCEL, parameters)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from deliveries.ledger import sql
+from deliveries.ledger import books, sql
 
 EXAMPLES = 5
 
@@ -35,22 +35,49 @@ def sum_up() -> Sum:
 
 
 def contradictions() -> Iterator[Contradiction]:
-    """Tell what contradicts what. Each rule is one statement, so of one moment; none locks."""
-    yield from check(_RULES)
+    """Tell what contradicts what. Each statement is of one moment; none locks."""
+    for what, statement in books.TWICE.items():
+        yield from _found(f"SELECT 0, '{_quoted(what)}', name FROM ({statement}) AS twice (name)")
+    yield from check(books.OF_TIMELINES, of=books.TIMELINES, named=books.NAME)
+    for what, statement in books.LOST.items():
+        yield from _found(f"SELECT 0, '{_quoted(what)}', name FROM ({statement}) AS lost (name)")
 
 
-def check(rules: Mapping[str, str]) -> Iterator[Contradiction]:
-    """Run statements that select the names of what must not be; tell of those that find any."""
-    for what, statement in rules.items():
-        found = sql.one(
-            f"""
-            SELECT count(*) AS rows, (array_agg(name ORDER BY name))[:{EXAMPLES}] AS examples
-            FROM ({statement}) AS found (name)
-            """,
-            {},
-        )
-        if found.rows:
-            yield Contradiction(what=what, count=found.rows, examples=tuple(found.examples))
+def check(rules: Mapping[str, str], *, of: str, named: str) -> Iterator[Contradiction]:
+    """Tell which rows of a FROM clause are what must not be; all rules in one pass over them.
+
+    `rules` are conditions by what they mean, `named` is an expression for a row's name. All SQL is
+    the caller's own, never a user's.
+    """
+    judged = ", ".join(
+        f"({place}, '{_quoted(what)}', {condition})"
+        for place, (what, condition) in enumerate(rules.items())
+    )
+    any_of_them = " OR ".join(f"({condition})" for condition in rules.values())
+    # The first condition keeps the second from being asked of each row.
+    yield from _found(
+        f"""
+        SELECT rule.place, rule.what, {named} {of}
+        CROSS JOIN LATERAL (VALUES {judged}) AS rule (place, what, broken)
+        WHERE ({any_of_them}) AND rule.broken
+        """
+    )
+
+
+def _found(statement: str) -> Iterator[Contradiction]:
+    rows = sql.rows(
+        f"""
+        SELECT what, count(*) AS rows, (array_agg(name ORDER BY name))[:{EXAMPLES}] AS examples
+        FROM ({statement}) AS found (place, what, name) GROUP BY place, what ORDER BY place
+        """,
+        {},
+    )
+    for row in rows:
+        yield Contradiction(what=row.what, count=row.rows, examples=tuple(row.examples))
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
 
 
 _SUM = """
@@ -58,46 +85,3 @@ _SUM = """
            (SELECT count(*) FROM deliveries_archiveddelivery) AS archived,
            (SELECT count(*) FROM deliveries_deliveryevent WHERE type = 'requested') AS requested
 """
-
-# What constraints cannot hold over two tables, and what would tell of a row that got lost with its
-# timeline: messages and reports stay where they are when their delivery is archived.
-_RULES = {
-    "an intent has two deliveries, one of them archived": """
-        SELECT dedupe_key FROM ONLY deliveries_delivery
-        INTERSECT SELECT dedupe_key FROM deliveries_archiveddelivery
-    """,
-    "a delivery is both live and archived": """
-        SELECT id::text FROM ONLY deliveries_delivery
-        INTERSECT SELECT id::text FROM deliveries_archiveddelivery
-    """,
-    "two deliveries share an idempotency key": """
-        SELECT idempotency_key FROM ONLY deliveries_delivery
-        INTERSECT SELECT idempotency_key FROM deliveries_archiveddelivery
-    """,
-    "a delivery was never requested": """
-        SELECT d.dedupe_key FROM deliveries_delivery d LEFT JOIN deliveries_deliveryevent e
-            ON e.delivery_id = d.id AND e.type = 'requested' WHERE e.id IS NULL
-    """,
-    "a delivery was requested for the first time twice": """
-        SELECT delivery_id::text FROM deliveries_deliveryevent WHERE type = 'requested'
-        GROUP BY delivery_id HAVING count(*) > 1
-    """,
-    "a step belongs to a delivery that is gone": """
-        SELECT e.delivery_id::text FROM deliveries_deliveryevent e
-        LEFT JOIN deliveries_delivery d ON d.id = e.delivery_id WHERE d.id IS NULL
-        GROUP BY e.delivery_id
-    """,
-    "a message belongs to a delivery that is gone": """
-        SELECT m.idempotency_key FROM deliveries_message m
-        LEFT JOIN deliveries_delivery d ON d.id = m.delivery_id WHERE d.id IS NULL
-    """,
-    "a report belongs to a delivery that is gone": """
-        SELECT r.event_id FROM deliveries_providerevent r
-        LEFT JOIN deliveries_delivery d ON d.id = r.delivery_id
-        WHERE r.delivery_id IS NOT NULL AND d.id IS NULL
-    """,
-    "a sent delivery's timeline does not say so": """
-        SELECT d.dedupe_key FROM deliveries_delivery d LEFT JOIN deliveries_deliveryevent e
-            ON e.delivery_id = d.id AND e.type = 'sent' WHERE d.status = 'sent' AND e.id IS NULL
-    """,
-}

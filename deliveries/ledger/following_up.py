@@ -88,7 +88,8 @@ def _insert(told: Report, now: datetime | None) -> sql.Row:
                 least(coalesce(%(at)s, {sql.NOW}), {sql.NOW}), %(reason)s, %(address)s,
                 {sql.NOW}, %(state)s, %(payload)s)
         ON CONFLICT (event_id) DO NOTHING
-        RETURNING id, event_id, outcome, provider_message_id, happened_at, reason, address
+        RETURNING id, event_id, outcome, provider_message_id, happened_at, reason, address,
+            provider_message_id AS beside
         """,
         {
             "event_id": told.event_id,
@@ -111,6 +112,7 @@ def _find_and_apply(event: sql.Row, told: Report, now: datetime | None) -> None:
         logger.warning("provider event of an unknown message", extra={"event": told.event_id})
     elif found.status == Delivery.Status.SENT:
         event.delivery_id = found.id
+        event.beside = found.provider_message_id
         if told.at is None:
             event.happened_at = _told_at(event) or event.happened_at
             ProviderEvent.objects.filter(pk=event.id).update(happened_at=event.happened_at)
@@ -127,14 +129,17 @@ def _delivery_of(told: Report) -> sql.Row:
     """
     found = sql.one(
         """
-        SELECT id, status FROM deliveries_delivery
+        SELECT id, status, provider_message_id FROM deliveries_delivery
         WHERE provider_message_id = %(id)s AND provider_message_id <> '' AND status = 'sent'
         ORDER BY id DESC LIMIT 1
         """,
         {"id": told.provider_message_id},
     )
     return found or sql.one(
-        "SELECT id, status FROM deliveries_delivery WHERE idempotency_key = %(tag)s",
+        """
+        SELECT id, status, provider_message_id FROM deliveries_delivery
+        WHERE idempotency_key = %(tag)s
+        """,
         {"tag": told.tag},
     )
 
@@ -147,7 +152,7 @@ def _told_at(event: sql.Row) -> datetime | None:
     known = DeliveryEvent.objects.filter(
         delivery=event.delivery_id,
         type=event.outcome,
-        sentence=sentence(event.outcome, event.reason),
+        sentence=_sentence(event),
     ).first()
     moment = known.details.get("happened_at") if known else None
     return datetime.fromisoformat(moment) if moment else None
@@ -222,7 +227,7 @@ def _tell(events: Sequence[sql.Row], now: datetime | None) -> None:
     )
     new: list[sql.Row] = []
     for event in events:
-        step = (event.delivery_id, event.outcome, sentence(event.outcome, event.reason))
+        step = (event.delivery_id, event.outcome, _sentence(event))
         if step not in told:
             told.add(step)
             new.append(event)
@@ -239,11 +244,19 @@ def _tell(events: Sequence[sql.Row], now: datetime | None) -> None:
         )
 
 
+def _sentence(event: sql.Row) -> str:
+    """Return the reason in words; of an e-mail beside the delivery's own, also which it is."""
+    words = sentence(event.outcome, event.reason)
+    if event.provider_message_id in {"", event.beside}:
+        return words
+    return f"{words} It says so of {event.provider_message_id}, another e-mail than {event.beside}."
+
+
 def _step(event: sql.Row, correlation_id: str) -> timeline.Event:
     return timeline.Event(
         delivery_id=event.delivery_id,
         type=DeliveryEvent.Type(event.outcome),
-        sentence=sentence(event.outcome, event.reason),
+        sentence=_sentence(event),
         correlation_id=correlation_id,
         details={"event_id": event.event_id, "happened_at": event.happened_at.isoformat()},
     )

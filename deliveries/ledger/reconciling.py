@@ -43,6 +43,8 @@ class Reconciled:
     # Dead before the backup: a replay of them asks for confirmation from now on.
     doubted: int = 0
     left: int = 0
+    # Requested after `requested_until`, and not looked at.
+    later: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,9 @@ class _Order:
         if self.message_id(row):
             return "sent"
         known_unsent = self.log.complete and row.correlation_id not in self.log.strays
-        # What was recorded anew has a key and a request of its own: no log can name them.
+        # What was recorded anew has a key and a request of its own: no log can name them. So what
+        # is younger than the backup is said to be is for a person, as is what a snapshot holds
+        # that was taken later than that.
         if known_unsent and row.created_at <= self.taken_at:
             return "left"
         if row.status != Delivery.Status.DEAD:
@@ -81,23 +85,28 @@ def reconcile(
     """Settle what the backup holds as waiting or dead by the provider's log; a few at a time.
 
     Run it before any worker: a transaction for each few. What was sent is recorded as sent; what a
-    complete log does not hold stays as it is; all else is dead with an unknown outcome, and sent
-    again only after somebody's confirmation. Twice does no harm: what is settled is passed over.
+    complete log does not hold stays as it is, if it is as old as the backup; all else, however
+    young, is dead with an unknown outcome, and sent again only after somebody's confirmation.
+    `requested_until` spares what was requested since the restored database went to work. Twice does
+    no harm, nor do two at once: what is settled is passed over.
     """
     order = _Order(
         taken_at=backup_taken_at, log=log or SentLog(), key_lifetime=key_lifetime, now=now
     )
     counts: Counter[str] = Counter()
     after = 0
-    while rows := _some(order, after, requested_until or backup_taken_at, dry_run=dry_run):
+    while rows := _some(order, after, requested_until, dry_run=dry_run):
         counts.update(order.verdict(row) for row in rows)
         after = rows[-1].id
+        yield Reconciled(**counts)
+    if requested_until is not None:
+        counts["later"] = sql.one(_LATER, {"until": requested_until}).rows
         yield Reconciled(**counts)
     if not dry_run:
         logger.info("reconciled after a restore", extra=dict(counts))
 
 
-def _some(order: _Order, after: int, until: datetime, *, dry_run: bool) -> list[sql.Row]:
+def _some(order: _Order, after: int, until: datetime | None, *, dry_run: bool) -> list[sql.Row]:
     parameters = {
         "after": after,
         "until": until,
@@ -108,6 +117,8 @@ def _some(order: _Order, after: int, until: datetime, *, dry_run: bool) -> list[
     if dry_run:
         return sql.rows(_OPEN, parameters)
     with transaction.atomic():
+        # Two runs at once take turns: else one would judge what it sees the other change.
+        sql.rows("SELECT pg_advisory_xact_lock(hashtextextended('reconciling', 0))", {})
         rows = sql.rows(f"{_OPEN} FOR NO KEY UPDATE OF d", parameters)
         _record_sent([row for row in rows if order.verdict(row) == "sent"], order)
         _doubt([row for row in rows if order.verdict(row) in {"set_aside", "doubted"}], order)
@@ -120,9 +131,14 @@ _OPEN = f"""
         WHERE m.delivery_id = d.id ORDER BY m.id DESC
     ) AS keys, coalesce(d.handed_over_at + %(key_lifetime)s <= {sql.NOW}, false) AS asks_already
     FROM ONLY deliveries_delivery d
-    WHERE d.id > %(after)s AND d.created_at <= %(until)s
+    WHERE d.id > %(after)s AND (%(until)s::timestamptz IS NULL OR d.created_at <= %(until)s)
         AND d.status IN ('queued', 'running', 'retrying', 'dead')
     ORDER BY d.id LIMIT %(at_once)s
+"""
+
+_LATER = """
+    SELECT count(*) AS rows FROM ONLY deliveries_delivery d
+    WHERE d.created_at > %(until)s AND d.status IN ('queued', 'running', 'retrying', 'dead')
 """
 
 
@@ -134,8 +150,8 @@ def _record_sent(rows: Sequence[sql.Row], order: _Order) -> None:
         f"""
         UPDATE ONLY deliveries_delivery d
         SET status = 'sent', provider_message_id = found.message_id, finished_at = {sql.NOW},
-            handed_over_at = coalesce(d.handed_over_at, %(taken_at)s),
-            sent_at = coalesce(d.handed_over_at, %(taken_at)s),
+            handed_over_at = coalesce(d.handed_over_at, greatest(d.created_at, %(taken_at)s)),
+            sent_at = coalesce(d.handed_over_at, greatest(d.created_at, %(taken_at)s)),
             locked_by = NULL, locked_until = NULL, next_attempt_at = NULL,
             dead_reason = '', last_error = ''
         FROM unnest(%(ids)s::bigint[], %(message_ids)s::text[]) AS found (id, message_id)

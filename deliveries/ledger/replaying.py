@@ -148,7 +148,7 @@ def _replay_some(ids: Sequence[int], order: _Order, *, batch_of: int) -> Batch:
         for lane in _lanes(ids):
             lanes.ensure(lane)
         parameters = _about(ids, order.key_lifetime, order.now)
-        rows = sql.rows(f"{_ROWS} FOR NO KEY UPDATE", parameters)
+        rows = sql.locked(f"{_ROWS} FOR NO KEY UPDATE", parameters)
         skipped = {missing.delivery_id: missing.why_not for missing in _missing(ids, rows)}
         skipped |= {row.id: why for row in rows if (why := order.objection(row))}
         wanted = [row for row in rows if row.id not in skipped]

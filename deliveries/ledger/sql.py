@@ -33,6 +33,16 @@ def one(statement: str, parameters: Mapping[str, Any]) -> Row:
     return found[0] if found else None
 
 
+def locked(statement: str, parameters: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of `ids` that a statement with FOR UPDATE finds, live or archived.
+
+    A row that was archived while we waited for it is gone from that statement's sight, but not from
+    the next one's.
+    """
+    found = rows(statement, parameters)
+    return found if len(found) == len(parameters["ids"]) else rows(statement, parameters)
+
+
 def run(statement: str, parameters: Mapping[str, Any]) -> int:
     """Run a statement; return how many rows it touched."""
     with connection.cursor() as cursor:

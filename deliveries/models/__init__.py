@@ -7,6 +7,7 @@ that is only about live rows says ONLY. A foreign key constraint cannot point at
 """
 
 from deliveries.models.deliveries import (
+    NOBODY_KNOWS,
     DeadLetter,
     Delivery,
     DeliveryQuerySet,
@@ -20,6 +21,7 @@ from deliveries.models.workers import ALIVE_WITHIN, WorkerPresence
 
 __all__ = [
     "ALIVE_WITHIN",
+    "NOBODY_KNOWS",
     "DeadLetter",
     "Delivery",
     "DeliveryEvent",

@@ -14,6 +14,9 @@ _CAME_BACK = Q(
     after_sending__in=["bounced_for_now", "suppressed", "failed", "bounced", "complained"]
 )
 
+# Said instead of "Not sent" of what may have been sent.
+NOBODY_KNOWS = "We do not know"
+
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def about(self, invoice: models.Model) -> DeliveryQuerySet:
@@ -268,6 +271,18 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.reference} ({self.status})"
+
+    @property
+    def in_words(self) -> str:
+        """What it has come to, in a word or two, honest about what nobody knows.
+
+        What was reported after sending says more than that it was sent.
+        """
+        if self.after_sending:
+            return str(self.get_after_sending_display())
+        if self.status == self.Status.DEAD and self.may_have_arrived:
+            return NOBODY_KNOWS
+        return str(self.get_status_display())
 
     @property
     def may_have_arrived(self) -> bool:

@@ -62,6 +62,12 @@ class ProviderEvent(models.Model):
                 name="provider_event_waiting",
                 condition=Q(state="waiting"),
             ),
+            # Support's search: whose e-mail it is that only the provider's events name.
+            models.Index(
+                "provider_message_id",
+                name="provider_event_by_message",
+                condition=Q(delivery__isnull=False),
+            ),
             # ledger.follow_up_reports: what came lately and still waits.
             models.Index("received_at", name="provider_event_lately", condition=Q(state="waiting")),
             # Admin: what the provider told of this delivery.

@@ -5,7 +5,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
-from deliveries.models.deliveries import Delivery
+from deliveries.models.deliveries import NOBODY_KNOWS, Delivery
 
 
 class DeliveryEvent(models.Model):
@@ -65,3 +65,15 @@ class DeliveryEvent(models.Model):
 
     def __str__(self) -> str:
         return self.sentence
+
+    def in_words(self, dead_reason: str, *, may_have_arrived: bool = False) -> str:
+        """What the step is called; `dead_reason` is that of its details.
+
+        `may_have_arrived` is the delivery's: giving up then says nothing of what was sent.
+        """
+        unknown = {Delivery.DeadReason.OUTCOME_UNKNOWN.value}
+        if may_have_arrived:
+            unknown |= {Delivery.DeadReason.GAVE_UP.value, Delivery.DeadReason.CRASHED.value}
+        if self.type == self.Type.DIED and dead_reason in unknown:
+            return NOBODY_KNOWS
+        return str(self.get_type_display())

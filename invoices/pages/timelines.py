@@ -87,7 +87,7 @@ def step_of(event: Any, formats: Formats, *, known_correlation_id: str, kind: st
     reported = event.type in Delivery.AfterSending
     told_apart = {known_correlation_id, event.correlation_id if reported else ""}
     return Step(
-        label=event.get_type_display(),
+        label=event.in_words(event.dead_reason or ""),
         tone=tone,
         icon=icon,
         at=event.at,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from deliveries import ledger
+from deliveries import ledger, searching
 from deliveries.models import Delivery
 from invoices.bouncing import Filter, Show, counts, open_ones, page_of
 from invoices.models import Invoice, Organization
@@ -67,6 +67,20 @@ def test_a_report_finds_its_delivery_by_index(crowded: Delivery) -> None:
         ledger.report(told("bounced", provider_message_id="msg-7", tag="sent-8"), now=at(2))
     assert any("delivery_by_provider_id" in indexes(plan) for plan in found)
     assert not read_whole(found) & {"deliveries_delivery", "deliveries_providerevent"}
+
+
+def test_support_finds_whose_a_second_e_mail_is_by_index(crowded: Delivery) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE deliveries_providerevent SET state = 'applied', delivery_id = %s",
+            [crowded.pk],
+        )
+        cursor.execute("ANALYZE deliveries_providerevent")
+    with plans() as found:
+        assert list(searching.deliveries_meant("foreign-7")) == [crowded]
+    last = found[-1]
+    assert "provider_event_by_message" in indexes(last)
+    assert not read_whole([last])
 
 
 def test_the_sweep_reads_only_what_came_lately(crowded: Delivery) -> None:

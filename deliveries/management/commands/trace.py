@@ -1,6 +1,7 @@
 """`manage.py trace`: the whole story of an invoice's e-mails, on a terminal."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from datetime import UTC
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError
@@ -8,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from deliveries import tracing
+from deliveries import searching, tracing
 
 EXAMPLES = """
 Examples:
@@ -37,10 +38,7 @@ class Command(BaseCommand):
     def handle(self, *, term: str, **_: Any) -> None:
         found = tracing.search(term)
         if not found.traces:
-            raise CommandError(
-                f"Nothing is known of {term!r}. Numbers and addresses are found by how they begin, "
-                "ids only whole."
-            )
+            raise CommandError(_nothing_known(term))
         # A file or a pipe has no width of its own: let no line of a story be broken there.
         width = None if self.stdout.isatty() else 240
         console = Console(file=cast(IO[str], self.stdout), highlight=False, width=width)
@@ -48,6 +46,18 @@ class Command(BaseCommand):
             _print(console, trace)
         if found.more:
             console.print(f"More invoices than these {len(found.traces)} fit that: add to it.")
+
+
+def _nothing_known(term: str) -> str:
+    if (event := searching.event_of_nobody(term)) is None:
+        return (
+            f"Nothing is known of {term!r}. Numbers and addresses are found by how they begin, "
+            "ids only whole."
+        )
+    return (
+        f"The provider told of {event.provider_message_id}: {event.type} at "
+        f"{event.happened_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. It is of no delivery here."
+    )
 
 
 def _print(console: Console, trace: tracing.Trace) -> None:
@@ -63,9 +73,7 @@ def _print(console: Console, trace: tracing.Trace) -> None:
         return
     for delivery in trace.deliveries:
         ids = delivery.provider_message_id or delivery.dedupe_key
-        console.print(
-            f"  {delivery.kind} {delivery.pk}: {delivery.get_status_display()} ({escape(ids)})"
-        )
+        console.print(f"  {delivery.kind} {delivery.pk}: {delivery.in_words} ({escape(ids)})")
     console.print(_table(trace))
     console.print(f"In the logs: grep -E '{escape(trace.log_search)}'\n", soft_wrap=True)
 

@@ -69,9 +69,12 @@ class Command(BaseCommand):
                     restart_database=lambda: restart(postgres),
                     quick=quick,
                 )
-                return [
+                results = [
                     self._run(rehearsal, name, drill, console) for name, drill in drills.items()
                 ]
+                if fleet.run("check_ledger"):
+                    raise CommandError("After the drills the books do not agree: check_ledger.")
+                return results
         finally:
             postgres.stop()
 

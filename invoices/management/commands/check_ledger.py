@@ -12,10 +12,15 @@ EXPLAINED = """
 What it checks, live and archived together:
   live + archived = requested     each delivery has one first step, each first step a delivery
   one intent, one delivery        no dedupe key, idempotency key or id is both live and archived
-  nothing points into the void    steps, messages and provider events have their delivery
-  invoices agree                  sending, not sent, draft: as their last e-mail says
+  nothing points into the void    steps, messages and provider events have their delivery, and
+                                  steps stand beside it, live or archived
+  timelines agree                 the last step is the delivery's state; it was sent once at most
+  what was sent is at hand        with its message, until that was dropped, under an id of its own
+  invoices agree                  sending, sent, not sent, draft, void: as their e-mails say; sent
+                                  twice only if somebody wanted it; of one organization
 
-It reads everything and locks nothing: run it beside workers, after a restore, and every night.
+It reads each table once or twice and locks nothing: run it beside workers, after a restore, and
+every night.
 
 Exit code 0 if all agrees, 1 if anything does not, 2 if it was called wrongly.
 """
