@@ -88,6 +88,10 @@ class Worker:
         self._stopping = True
         self._wake()
 
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping
+
     def _wake(self) -> None:
         self._inbox.put(None)
 

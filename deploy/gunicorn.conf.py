@@ -5,16 +5,28 @@ Each can be changed by GUNICORN_CMD_ARGS, such as "--workers 8"; see docs/deploy
 
 import contextlib
 import os
+import re
 import socket
 import struct
 import time
 from typing import Any
 
+
+def positive(name: str, raw: str, default: int) -> int:
+    """Read a number that must be one; else end with a sentence instead of a traceback."""
+    if not raw.strip():
+        return default
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", raw.strip()):
+        raise SystemExit(f"{name} must be a whole number from 1 to 9999, not {raw[:40]!r}.")
+    return int(raw)
+
+
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 
 # Pages wait for PostgreSQL more than for a core; each thread has a connection of its own.
-workers = int(os.environ.get("WEB_WORKERS", "") or max(2, min(8, 2 * (os.cpu_count() or 1))))
-threads = int(os.environ.get("WEB_THREADS", "") or 4)
+by_cores = max(2, min(8, 2 * (os.cpu_count() or 1)))
+workers = positive("WEB_WORKERS", os.environ.get("WEB_WORKERS", ""), by_cores)
+threads = positive("WEB_THREADS", os.environ.get("WEB_THREADS", ""), 4)
 worker_class = "gthread"
 # Import once, and share the memory. Nothing connects to the database before the fork.
 preload_app = True

@@ -5,4 +5,4 @@ class InvoiceHubConfig(AppConfig):
     name = "invoicehub"
 
     def ready(self) -> None:
-        from invoicehub import checks  # noqa: F401 - registers them
+        from invoicehub import checks, deploy_checks  # noqa: F401 - registers them

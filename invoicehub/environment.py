@@ -1,5 +1,8 @@
 """Readers of environment variables that refuse nonsense with a sentence saying what to change."""
 
+import ipaddress
+import os
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,18 +14,44 @@ from django.core.validators import validate_email
 from deliveries import signatures
 from deliveries.addresses import with_ascii_domain, without_password
 
-# FileAwareEnv also reads NAME_FILE, so that secrets can come from mounted files.
-env = environ.FileAwareEnv()
+_DATABASE_URL = "postgres://user:password@host:5432/name"
+
+# What a URL may say otherwise: a host that is gone, or a connection that a firewall forgot, is
+# noticed before people give up. A server that hangs is not, since its kernel still answers.
+PATIENCE = {
+    "connect_timeout": 4,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 
 
 def text(name: str, default: str = "") -> str:
-    """Read a text, or the file that NAME_FILE points at."""
+    """Read a text, or the file that NAME_FILE points at; both at once are refused."""
+    if f"{name}_FILE" in os.environ:
+        return _text_of_file(name)
+    return os.environ.get(name, default).strip()
+
+
+def _text_of_file(name: str) -> str:
+    """An empty file is refused: whoever names one means a secret, and would run without it."""
+    if os.environ.get(name, "").strip():
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set: remove one of them.")
+    file = os.environ[f"{name}_FILE"].strip()
+    if not file:
+        raise ImproperlyConfigured(f"{name}_FILE is empty: name a file, or remove it.")
     try:
-        return str(env.str(name, default=default)).strip()
+        value = Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{name}_FILE names a file that cannot be read: {error.filename} ({error.strerror})."
+            f"{name}_FILE names a file that cannot be read: {file} ({error.strerror})."
         ) from None
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}_FILE names a file that is no text: {file}.") from None
+    if not value:
+        raise ImproperlyConfigured(f"{name}_FILE names an empty file: {file}.")
+    return value
 
 
 def flag(name: str, *, default: bool) -> bool:
@@ -40,20 +69,19 @@ def words(name: str, default: str = "") -> list[str]:
 
 
 def port(name: str, *, default: int) -> int:
-    value = whole_number(name, default=default)
-    if value > 65535:
-        raise ImproperlyConfigured(f"{name} must be a port, at most 65535, not {value}.")
-    return value
+    return whole_number(name, default=default, maximum=65535)
 
 
-def whole_number(name: str, *, default: int, minimum: int = 1) -> int:
+def whole_number(name: str, *, default: int, minimum: int = 1, maximum: int = 2_147_483_647) -> int:
     raw = text(name, str(default))
     try:
         value = int(raw)
     except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a whole number, not {raw!r}.") from None
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {raw[:40]!r}.") from None
     if value < minimum:
         raise ImproperlyConfigured(f"{name} must be at least {minimum}, not {value}.")
+    if value > maximum:
+        raise ImproperlyConfigured(f"{name} must be at most {maximum}, not {raw[:40]}.")
     return value
 
 
@@ -64,7 +92,9 @@ def seconds(name: str, *, default: float) -> float:
     """Read a length of time in seconds; zero, negative and infinite are refused."""
     value = _number(name, text(name, str(default)))
     if not 0 < value < TEN_YEARS:
-        raise ImproperlyConfigured(f"{name} must be a number of seconds above 0, not {value:g}.")
+        raise ImproperlyConfigured(
+            f"{name} must be a number of seconds above 0 and below ten years, not {value:g}."
+        )
     return value
 
 
@@ -72,7 +102,9 @@ def seconds_or_zero(name: str, *, default: float) -> float:
     """Read a length of time in seconds, where zero means that there is no such time."""
     value = _number(name, text(name, str(default)))
     if not 0 <= value < TEN_YEARS:
-        raise ImproperlyConfigured(f"{name} must be a number of seconds from 0, not {value:g}.")
+        raise ImproperlyConfigured(
+            f"{name} must be a number of seconds from 0 to ten years, not {value:g}."
+        )
     return value
 
 
@@ -121,17 +153,39 @@ def http_url(name: str, default: str) -> str:
 
 def postgres(name: str) -> dict[str, Any]:
     """Read a database's URL as Django's settings of it; {} where none is set."""
-    if not text(name):
+    raw = text(name)
+    if not raw:
         return {}
-    try:
-        database: dict[str, Any] = dict(env.db_url(name))
-    except (ValueError, ImproperlyConfigured) as error:
-        raise ImproperlyConfigured(f"{name} cannot be read: {error}") from None
-    if database.get("ENGINE") != "django.db.backends.postgresql":
+    database = _parsed(raw)
+    # A / or ? of the password's own ends the host early, and the rest becomes the name.
+    is_ours = database.get("ENGINE") == "django.db.backends.postgresql"
+    if not database or (is_ours and not re.fullmatch(r"[^@/]+", database["NAME"])):
         raise ImproperlyConfigured(
-            f"{name} must point at PostgreSQL 14 or later: postgres://user:password@host:5432/name"
+            f"{name} cannot be read. It must look like {_DATABASE_URL}, with what "
+            "its password has of /, ?, #, %, @ and : as %2F, %3F, %23, %25, %40 and %3A."
         )
+    if not is_ours:
+        raise ImproperlyConfigured(f"{name} must point at PostgreSQL 14 or later: {_DATABASE_URL}")
+    database["OPTIONS"] = PATIENCE | database.get("OPTIONS", {})
     return database
+
+
+def _parsed(url: str) -> dict[str, Any]:
+    """Return {} for what is none: the reader's own words would quote it, password and all."""
+    try:
+        return dict(environ.Env.db_url_config(url))
+    except (ValueError, ImproperlyConfigured):
+        return {}
+
+
+def ip_address(name: str, default: str) -> str:
+    raw = text(name, default)
+    try:
+        return str(ipaddress.ip_address(raw))
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} must be an IP address to listen at, such as 127.0.0.1 or 0.0.0.0, not {raw!r}."
+        ) from None
 
 
 def address(name: str, default: str) -> str:

@@ -8,6 +8,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from deliveries.deadline import database_answers
+from invoicehub import static_files
+
 logger = logging.getLogger(__name__)
 
 
@@ -21,7 +24,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """The database answers and has every migration that this code needs; else 503."""
+    """The database answers, has every migration, and the pages have their files; else 503."""
     if problem := _problem():
         missing, sentence = problem
         logger.warning("not ready", extra={"problem": sentence})
@@ -32,10 +35,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def _problem() -> tuple[str, str] | None:
-    """Return what is missing, "database" or "migrations", and a sentence that says more."""
+    """Return what is missing, in a word or two, and a sentence that says more."""
     try:
-        executor = MigrationExecutor(connection)
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        with database_answers():
+            executor = MigrationExecutor(connection)
+            missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except Error as error:
         # Its text may name hosts and users: for the log, not for whoever asks.
         logger.warning("the database does not answer", exc_info=error)
@@ -43,4 +47,6 @@ def _problem() -> tuple[str, str] | None:
     if missing:
         names = ", ".join(f"{migration.app_label}.{migration.name}" for migration, _ in missing)
         return "migrations", f"Migrations are missing: {names}."
+    if static_files.are_missing():
+        return "static files", "Static files are missing: run collectstatic."
     return None

@@ -13,6 +13,8 @@ from typing import Any
 from deliveries import correlation
 
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request", "server_time"}
+# A DNS name has 253 characters at most, and a port six more.
+_LONGEST_HOST = 260
 _INVITATION = re.compile(r"(/invitations/)[^\s/?#\"']+")
 # Every quantifier is bounded: what is logged may be long, and hostile.
 _ADDRESS = re.compile(r"[^\s\"'(),:;<>/@\[\]]{1,64}(?:@|%40)[^\s\"'(),:;<>/@?#\[\]]{1,255}")
@@ -39,6 +41,19 @@ class SecretsFilter(logging.Filter):
         if isinstance(record.args, tuple):
             record.args = tuple(map(_without_secrets, record.args))
         record.msg = _without_secrets(record.msg)
+        return True
+
+
+class HostRefusedFilter(logging.Filter):
+    """Tell of a Host that is not ours in one line: anybody may send as many of them as he likes."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.msg, record.args = "host refused: it is not in ALLOWED_HOSTS", ()
+        record.exc_info = record.exc_text = record.stack_info = None
+        request = getattr(record, "request", None)
+        if request is not None:
+            record.host = str(request.META.get("HTTP_HOST", ""))[:_LONGEST_HOST]
         return True
 
 

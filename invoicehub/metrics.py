@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from deliveries import gauges
+from deliveries.deadline import database_answers
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +27,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if refusal := _refusal(request):
         return refusal
     try:
-        return HttpResponse(gauges.render(), content_type=CONTENT_TYPE_LATEST)
+        with database_answers():
+            return HttpResponse(gauges.render(), content_type=CONTENT_TYPE_LATEST)
     except Error as error:
         logger.warning("the database does not answer", exc_info=error)
         return _plain(503, "The database does not answer.")

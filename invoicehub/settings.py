@@ -51,6 +51,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "invoicehub.correlation.CorrelationMiddleware",
     "invoicehub.security_headers.SecurityHeaders",
+    "invoicehub.probes.ProbesFirst",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "invoicehub.null_characters.RefuseNullCharacters",
@@ -146,13 +147,13 @@ EMAIL_HOST_PASSWORD = read.text("EMAIL_HOST_PASSWORD")
 EMAIL_USE_TLS = EMAIL_SECURITY == "starttls"
 EMAIL_USE_SSL = EMAIL_SECURITY == "tls"
 
-DELIVERY_CONCURRENCY = read.whole_number("DELIVERY_CONCURRENCY", default=5)
+DELIVERY_CONCURRENCY = read.whole_number("DELIVERY_CONCURRENCY", default=5, maximum=1_000)
 DELIVERY_RATE_PER_SECOND = read.rate("DELIVERY_RATE_PER_SECOND")
 DELIVERY_LEASE_SECONDS = read.seconds("DELIVERY_LEASE_SECONDS", default=60)
 DELIVERY_SEND_TIMEOUT_SECONDS = read.seconds("DELIVERY_SEND_TIMEOUT_SECONDS", default=15)
 EMAIL_TIMEOUT = DELIVERY_SEND_TIMEOUT_SECONDS
-DELIVERY_MAX_CLAIMS = read.whole_number("DELIVERY_MAX_CLAIMS", default=3)
-DELIVERY_MAX_ATTEMPTS = read.whole_number("DELIVERY_MAX_ATTEMPTS", default=16)
+DELIVERY_MAX_CLAIMS = read.whole_number("DELIVERY_MAX_CLAIMS", default=3, maximum=100)
+DELIVERY_MAX_ATTEMPTS = read.whole_number("DELIVERY_MAX_ATTEMPTS", default=16, maximum=1_000)
 DELIVERY_BACKOFF_BASE_SECONDS = read.seconds("DELIVERY_BACKOFF_BASE_SECONDS", default=5)
 DELIVERY_BACKOFF_CAP_SECONDS = read.seconds("DELIVERY_BACKOFF_CAP_SECONDS", default=900)
 DELIVERY_OUTAGE_SECONDS = read.seconds("DELIVERY_OUTAGE_SECONDS", default=3600)
@@ -160,10 +161,10 @@ DELIVERY_OUTAGE_SECONDS = read.seconds("DELIVERY_OUTAGE_SECONDS", default=3600)
 DELIVERY_KEY_LIFETIME_SECONDS = read.seconds_if_set("DELIVERY_KEY_LIFETIME_SECONDS")
 DELIVERY_POLL_SECONDS = read.seconds("DELIVERY_POLL_SECONDS", default=1)
 # How long `archive_deliveries` leaves the text and PDF of an e-mail that was sent.
-MESSAGE_RETENTION_DAYS = read.whole_number("MESSAGE_RETENTION_DAYS", default=365)
+MESSAGE_RETENTION_DAYS = read.whole_number("MESSAGE_RETENTION_DAYS", default=365, maximum=36_500)
 # And how long the events that the provider posted; less than two days would forget repeats' ids.
 PROVIDER_EVENT_RETENTION_DAYS = read.whole_number(
-    "PROVIDER_EVENT_RETENTION_DAYS", default=90, minimum=2
+    "PROVIDER_EVENT_RETENTION_DAYS", default=90, minimum=2, maximum=36_500
 )
 
 # People and pages -----------------------------------------------------------------------------
@@ -208,7 +209,9 @@ WHITENOISE_AUTOREFRESH = DEBUG
 CSRF_TRUSTED_ORIGINS = read.words("CSRF_TRUSTED_ORIGINS")
 # How many proxies stand in front, each of which sets X-Forwarded-Proto and appends to
 # X-Forwarded-For. Without one, whoever asks could write these headers himself.
-TRUSTED_PROXIES = read.whole_number("TRUSTED_PROXIES", default=0 if DEBUG else 1, minimum=0)
+TRUSTED_PROXIES = read.whole_number(
+    "TRUSTED_PROXIES", default=0 if DEBUG else 1, minimum=0, maximum=100
+)
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -221,15 +224,19 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 5
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-SESSION_COOKIE_AGE = read.whole_number("SESSION_COOKIE_AGE", default=14 * 86400)
+SESSION_COOKIE_AGE = read.whole_number(
+    "SESSION_COOKIE_AGE", default=14 * 86400, maximum=read.TEN_YEARS
+)
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 KNOWN_BROWSER_COOKIE_NAME = "knownbrowser"
 if not DEBUG:
     SECURE_SSL_REDIRECT = read.flag("SECURE_SSL_REDIRECT", default=True)
-    # Probes come over plain HTTP from inside the network.
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
-    SECURE_HSTS_SECONDS = read.whole_number("SECURE_HSTS_SECONDS", default=31_536_000, minimum=0)
+    # Prometheus comes over plain HTTP from inside the network, and so do probes: see `ProbesFirst`.
+    SECURE_REDIRECT_EXEMPT = [r"^metrics$"]
+    SECURE_HSTS_SECONDS = read.whole_number(
+        "SECURE_HSTS_SECONDS", default=31_536_000, minimum=0, maximum=read.TEN_YEARS
+    )
     SECURE_HSTS_INCLUDE_SUBDOMAINS = read.flag("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=True)
     SECURE_HSTS_PRELOAD = read.flag("SECURE_HSTS_PRELOAD", default=True)
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
@@ -241,6 +248,8 @@ if not DEBUG:
 # Monitoring -----------------------------------------------------------------------------------
 
 METRICS_TOKEN = read.text("METRICS_TOKEN")
+# Where `run_delivery_worker --metrics-port` listens.
+WORKER_METRICS_ADDRESS = read.ip_address("WORKER_METRICS_ADDRESS", "127.0.0.1")
 # What authenticates bearer tokens of its own: they are no API tokens.
 API_TOKENS_NOT_AT = ["/metrics"]
 
@@ -252,6 +261,7 @@ LOGGING = {
     "filters": {
         "correlation": {"()": "invoicehub.logs.CorrelationFilter"},
         "secrets": {"()": "invoicehub.logs.SecretsFilter"},
+        "host_refused": {"()": "invoicehub.logs.HostRefusedFilter"},
     },
     "formatters": {
         "json": {"()": "invoicehub.logs.JsonFormatter"},
@@ -272,5 +282,6 @@ LOGGING = {
         # Django's own handlers would say everything a second time.
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        "django.security.DisallowedHost": {"filters": ["host_refused"]},
     },
 }

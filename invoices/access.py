@@ -157,7 +157,7 @@ def _as_member(view: View) -> View:
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         member = _member(request)
         if member is None:
-            raise Http404("You are not a member of any organization.")
+            return _no_member(request)
         cast(MemberRequest, request).member = member
         try:
             return view(request, *args, **kwargs)
@@ -165,6 +165,21 @@ def _as_member(view: View) -> View:
             return _belongs_elsewhere(cast(MemberRequest, request), elsewhere.there)
 
     return wrapped
+
+
+def _no_member(request: HttpRequest) -> HttpResponse:
+    """Tell a person who belongs nowhere what is missing. A 404, as for everything not theirs."""
+    belongs = Member.objects.filter(
+        user_id=request.user.pk or 0, organization__closed_at__isnull=True
+    )
+    if wants_json(request) or is_htmx(request) or belongs.exists():
+        raise Http404("You are not a member of any organization.")
+    user = cast(User, request.user)
+    may_make = user.is_staff and user.has_perms(
+        ["invoices.add_organization", "invoices.add_member"]
+    )
+    context = {"makes_organizations": may_make}
+    return render(request, "invoices/no_organization.html", context, status=404)
 
 
 def _belongs_elsewhere(request: MemberRequest, there: Member) -> HttpResponse:

@@ -13,8 +13,8 @@ ROOT = Path(settings.BASE_DIR)
 DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
 
 _COMMAND = re.compile(r"manage\.py ([a-z]\w+)([^`|#;&\n]*)")
-# What docs/deployment.md defines for hosts with systemd.
-_RUN = re.compile(r"(?:^|&& |until )run ([a-z]\w+)([^`|#;&\n]*)", re.MULTILINE)
+# The same on hosts with systemd.
+_RUN = re.compile(r"deploy/manage ([a-z]\w+)([^`|#;&\n]*)", re.MULTILINE)
 _OPTION = re.compile(r"(?<!\S)--[a-z][\w-]+")
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -120,3 +120,90 @@ def test_a_secrets_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("MISSING_KEY_FILE", "/nowhere/key")
     with pytest.raises(ImproperlyConfigured, match="MISSING_KEY_FILE names a file"):
         read.text("MISSING_KEY")
+
+
+@pytest.mark.parametrize("value", ["set here", ""])
+def test_a_secret_from_an_empty_file_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str
+) -> None:
+    (tmp_path / "key").write_text(" \n")
+    monkeypatch.setenv("SOME_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(ImproperlyConfigured, match="SOME_KEY_FILE names an empty file"):
+        read.text("SOME_KEY", "a default")
+    monkeypatch.setenv("SOME_KEY_FILE", value and "/nowhere")
+    with pytest.raises(ImproperlyConfigured, match=r"SOME_KEY_FILE (is empty|names a file)"):
+        read.text("SOME_KEY")
+
+
+def test_a_secret_that_is_set_twice_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text("of the file")
+    monkeypatch.setenv("SOME_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.setenv("SOME_KEY", "of the environment")
+    with pytest.raises(ImproperlyConfigured, match="SOME_KEY and SOME_KEY_FILE are both set"):
+        read.text("SOME_KEY")
+    monkeypatch.setenv("SOME_KEY", "")
+    assert read.text("SOME_KEY") == "of the file"
+
+
+def test_a_secret_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "$PATH")
+    assert read.text("SOME_KEY") == "$PATH"
+
+
+def test_no_number_is_too_large_for_what_counts_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "9" * 5000)
+    with pytest.raises(ImproperlyConfigured, match=r"^X must be") as refusal:
+        read.whole_number("X", default=1)
+    assert len(str(refusal.value)) < 200
+    monkeypatch.setenv("X", "2147483648")
+    with pytest.raises(ImproperlyConfigured, match="X must be at most 2147483647"):
+        read.whole_number("X", default=1)
+
+
+@pytest.mark.parametrize("value", ["nowhere", "127.0.0.1:9100", "", "256.1.1.1"])
+def test_an_address_to_listen_at_is_an_ip_address(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("X", value)
+    with pytest.raises(ImproperlyConfigured, match=r"^X must be an IP address"):
+        read.ip_address("X", "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["sec/ret5", "sec?ret5", "sec:9/ret5", "99999/ret5", "5432/ret5"],
+)
+@pytest.mark.filterwarnings("ignore:Engine not recognized")
+def test_a_database_url_that_cannot_be_read_quotes_no_password(
+    monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    monkeypatch.setenv("DB", f"postgres://someone:{password}@db.example:5432/name")
+    with pytest.raises(ImproperlyConfigured, match=r"^DB cannot be read") as refusal:
+        read.postgres("DB")
+    said = str(refusal.value)
+    assert not [part for part in ("sec", "ret5", "99999", "someone") if part in said]
+    assert refusal.value.__context__ is None
+
+
+@pytest.mark.parametrize("password", ["sec#ret5", "s]ec[ret5", "sec:ret5", "sec%25ret5", "sec@ret"])
+def test_a_database_url_is_read_wherever_it_can_only_mean_one_thing(
+    monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    monkeypatch.setenv("DB", f"postgres://someone:{password}@db.example:5432/name")
+    database = read.postgres("DB")
+    assert database["PASSWORD"] == password.replace("%25", "%")
+    assert (database["HOST"], database["NAME"]) == ("db.example", "name")
+
+
+def test_a_database_s_patience_is_ours_unless_its_url_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DB", "postgres://someone@db.example/name")
+    assert read.postgres("DB")["OPTIONS"] == read.PATIENCE
+    monkeypatch.setenv(
+        "DB", "postgres://someone@db.example/name?connect_timeout=30&sslmode=require"
+    )
+    options = read.postgres("DB")["OPTIONS"]
+    assert options == read.PATIENCE | {"connect_timeout": 30, "sslmode": "require"}

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from invoicehub import environment as read
 from invoicehub.checks import check_pooler
-from tests.test_settings import PRODUCTION, check
+from tests.test_settings import PRODUCTION, check, manage
 
 POOLED = {"DATABASE_POOLER": "transaction", "DATABASE_URL": "postgres://invoicehub@pooler:6432/db"}
 
@@ -145,3 +145,18 @@ def test_a_database_that_is_none_of_ours_is_refused_by_name(
     monkeypatch.setenv("DB", url)
     with pytest.raises(ImproperlyConfigured, match=r"^DB (must point at|cannot be read)"):
         read.postgres("DB")
+
+
+def test_migrate_goes_past_the_pooler_by_itself() -> None:
+    """The pooled address leads nowhere; the default alias is what migrations name."""
+    url = "postgres://someone@127.0.0.1:{port}/none?connect_timeout=2"
+    environment = PRODUCTION | {
+        "DATABASE_URL": url.format(port=1),
+        "DATABASE_POOLER": "transaction",
+        "DATABASE_DIRECT_URL": url.format(port=2),
+    }
+    ended = manage("migrate", "--plan", **environment)
+    assert ended.returncode == 3
+    assert "port 2 failed" in ended.stderr
+    del environment["DATABASE_DIRECT_URL"]
+    assert "port 1 failed" in manage("migrate", "--plan", **environment).stderr

@@ -30,6 +30,12 @@ def check(capsys: pytest.CaptureFixture[str]) -> Check:
     return command
 
 
+@pytest.fixture(autouse=True)
+def again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait before asking again."""
+    monkeypatch.setattr(check_worker, "AGAIN_AFTER_SECONDS", 0)
+
+
 def seen(name: str, *, seconds_ago: float = 0) -> None:
     when = sql.database_now() - timedelta(seconds=seconds_ago)
     presence.beat(name, threads=5, in_flight=0, now=when)
@@ -84,6 +90,19 @@ def test_a_database_that_does_not_answer_is_not_the_workers_fault(
 
     monkeypatch.setattr(presence, "last_seen", fail)
     assert check() == (3, "The database does not answer: nobody can tell.")
+
+
+def test_a_worker_that_reports_just_after_an_outage_is_not_condemned(
+    db: None, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([timedelta(minutes=5), timedelta(seconds=1)])
+    monkeypatch.setattr(presence, "last_seen", lambda **_: next(answers))
+    assert check()[0] == 0
+
+
+def test_it_asks_again_more_than_one_beat_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert presence.BEAT_EVERY.total_seconds() < check_worker.AGAIN_AFTER_SECONDS
 
 
 def test_help_teaches_the_probe() -> None:

@@ -5,12 +5,11 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import prometheus_client
 import pytest
-import requests
 from django.core.management import call_command
 from pytest_django import Settings
 
+from deliveries import metrics_server
 from deliveries.management.commands import run_delivery_worker
 from deliveries.models import Delivery
 from deliveries.sandbox import SandboxProvider as Sandbox
@@ -109,7 +108,7 @@ def test_a_port_that_is_none_is_refused(run: Run, port: str) -> None:
 
 
 def test_a_port_that_is_taken_is_refused(run: Run, waiting: Delivery) -> None:
-    with socket.create_server(("0.0.0.0", 0)) as taken:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, _, err = run("--once", "--metrics-port", str(port))
     assert code == 1
@@ -128,21 +127,30 @@ def test_an_unknown_provider_is_refused_with_the_names_of_those_there_are(
     assert "sandbox" in err
 
 
-def test_metrics_are_served(run: Run, waiting: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers: list[Any] = []
+def test_metrics_are_served_where_it_is_told(
+    run: Run, waiting: Delivery, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, int, str]] = []
 
-    def start(port: int) -> None:
-        servers.append(prometheus_client.start_http_server(port))
+    def start(address: str, port: int, *, token: str) -> None:
+        started.append((address, port, token))
 
-    monkeypatch.setattr(run_delivery_worker, "start_http_server", start)
-    run("--once", "--metrics-port", "0")
-    [(server, thread)] = servers
-    text = requests.get(f"http://127.0.0.1:{server.server_port}/metrics", timeout=20).text
-    server.shutdown()
-    server.server_close()
-    thread.join()
-    assert 'deliveries_attempts_total{kind="invoice",outcome="sent"}' in text
-    assert "deliveries_send_seconds_bucket" in text
+    monkeypatch.setattr(metrics_server, "start", start)
+    settings.METRICS_TOKEN = "correct horse"
+    run("--once", "--metrics-port", "9100")
+    run("--once", "--metrics-port", "9100", "--metrics-address", "0.0.0.0")
+    assert started == [
+        ("127.0.0.1", 9100, "correct horse"),
+        ("0.0.0.0", 9100, "correct horse"),
+    ]
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "127.0.0.1:80", "8.8.8.8"])
+def test_an_address_that_is_not_here_is_refused(run: Run, address: str) -> None:
+    code, _, err = run("--once", "--metrics-port", "0", "--metrics-address", address)
+    assert code in {1, 2}
+    assert "--metrics-" in err
+    assert "Traceback" not in err
 
 
 def test_a_signal_drains(

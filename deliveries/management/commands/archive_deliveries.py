@@ -35,7 +35,8 @@ on. Twice, or two at once, is as good as once. Let cron run it at night:
 
   30 2 * * *  manage.py archive_deliveries
 
-Exit code 0 if all was done, 1 if something failed, 2 if it was called wrongly.
+Exit code 0 if all was done, 1 if something failed, 2 if it was called wrongly, 3 if the database
+does not answer.
 """
 
 

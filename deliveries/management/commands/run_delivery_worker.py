@@ -1,5 +1,7 @@
 """manage.py run_delivery_worker: hand the ledger's deliveries to the provider."""
 
+import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -9,12 +11,16 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from prometheus_client import start_http_server
+from django.db import InterfaceError, OperationalError, connection
 
-from deliveries import ledger, metrics, providers
+from deliveries import ledger, metrics, metrics_server, providers
 from deliveries.policy import Policy
 from deliveries.worker import Worker
 
+logger = logging.getLogger(__name__)
+
+# How often to look for a database that is away when the worker starts.
+WAIT_SECONDS = 1.0
 # A terminal or a supervisor may signal the whole group and then each process: that is one wish.
 ECHO_SECONDS = 1.0
 
@@ -26,7 +32,6 @@ class Command(BaseCommand):
         "over all of them. SIGTERM or Ctrl-C drains and exits 0; a second one exits at once, and "
         "the leases bring the work back."
     )
-    requires_migrations_checks = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -44,6 +49,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--metrics-port", type=int, help="serve this process's metrics for Prometheus here"
         )
+        parser.add_argument(
+            "--metrics-address",
+            default=settings.WORKER_METRICS_ADDRESS,
+            help="the address to serve them at (default: WORKER_METRICS_ADDRESS, %(default)s)",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["threads"] < 1:
@@ -56,12 +66,7 @@ class Command(BaseCommand):
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from None
         if options["metrics_port"] is not None:
-            _serve_metrics(options["metrics_port"])
-        ledger.configure(
-            "email",
-            limit=settings.DELIVERY_CONCURRENCY,
-            rate_per_second=settings.DELIVERY_RATE_PER_SECOND,
-        )
+            _serve_metrics(options["metrics_address"], options["metrics_port"])
         worker = Worker(
             provider=provider,
             policy=Policy.from_settings(),
@@ -69,15 +74,44 @@ class Command(BaseCommand):
             threads=options["threads"],
         )
         _stop_on_signals(worker)
-        worker.run(once=options["once"])
+        if self._has_configured(worker, patient=not options["once"]):
+            worker.run(once=options["once"])
+
+    def _has_configured(self, worker: Worker, *, patient: bool) -> bool:
+        """Set the lane's limits, as soon as the database answers; False if stopped before."""
+        waiting = False
+        while not worker.is_stopping:
+            try:
+                self.check_migrations()
+                ledger.configure(
+                    "email",
+                    limit=settings.DELIVERY_CONCURRENCY,
+                    rate_per_second=settings.DELIVERY_RATE_PER_SECOND,
+                )
+                return True
+            except (InterfaceError, OperationalError) as error:
+                if not patient:
+                    raise
+                if not waiting:
+                    logger.warning("waiting for the database", extra={"error": str(error)})
+                waiting = True
+                connection.close()
+                time.sleep(WAIT_SECONDS)
+        return False
 
 
-def _serve_metrics(port: int) -> None:
+def _serve_metrics(address: str, port: int) -> None:
     if not 0 <= port <= 65535:
         raise CommandError(f"--metrics-port must be from 0 to 65535, not {port}.", returncode=2)
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        raise CommandError(
+            f"--metrics-address must be an IP address, not {address!r}.", returncode=2
+        ) from None
     metrics.begin_at_zero()
     try:
-        start_http_server(port)
+        metrics_server.start(address, port, token=settings.METRICS_TOKEN)
     except OSError as error:
         raise CommandError(f"--metrics-port {port} cannot be used: {error}.") from None
 

@@ -22,7 +22,8 @@ What it checks, live and archived together:
 It reads each table once or twice and locks nothing: run it beside workers, after a restore, and
 every night.
 
-Exit code 0 if all agrees, 1 if anything does not, 2 if it was called wrongly.
+Exit code 0 if all agrees, 1 if anything does not, 2 if it was called wrongly,
+3 if the database does not answer.
 """
 
 

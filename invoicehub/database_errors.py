@@ -1,0 +1,22 @@
+"""What a command says, instead of a traceback, of a database that is away or not ready."""
+
+from django.db import Error, InterfaceError, OperationalError
+
+# Of check_worker as well: nothing is wrong with what was asked, nobody can tell.
+EXIT_CODE = 3
+
+_NOT_THERE = {"42P01": "table", "42703": "column", "3F000": "schema"}
+# SQLSTATE classes: no connection, refused, no such database, too many, shutting down.
+_AWAY = ("08", "28", "3D", "53", "57P")
+
+
+def sentence_of(error: Error) -> str | None:
+    """Return what to tell whoever called; None for an error that is a fault of ours."""
+    code = getattr(error.__cause__, "sqlstate", None) or ""
+    first_line = str(error).strip().partition("\n")[0]
+    if code in _NOT_THERE:
+        return f"migrations are missing: run migrate. ({first_line})"
+    is_trouble = isinstance(error, (OperationalError, InterfaceError))
+    if is_trouble and (not code or code.startswith(_AWAY)):
+        return f"the database does not answer. ({first_line})"
+    return None
