@@ -93,6 +93,7 @@ def test_the_check_runs_at_every_start() -> None:
     assert check_pooler in checks.registry.registry.get_checks()
 
 
+@pytest.mark.thorough
 def test_a_pooled_production_starts_with_a_direct_way_and_without_one() -> None:
     direct = "postgres://invoicehub@postgres/db"
     ended = check(**PRODUCTION | POOLED, DATABASE_DIRECT_URL=direct)
@@ -100,6 +101,7 @@ def test_a_pooled_production_starts_with_a_direct_way_and_without_one() -> None:
     assert check(**PRODUCTION | POOLED).returncode == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -147,6 +149,7 @@ def test_a_database_that_is_none_of_ours_is_refused_by_name(
         read.postgres("DB")
 
 
+@pytest.mark.thorough
 def test_migrate_goes_past_the_pooler_by_itself() -> None:
     """The pooled address leads nowhere; the default alias is what migrations name."""
     url = "postgres://someone@127.0.0.1:{port}/none?connect_timeout=2"

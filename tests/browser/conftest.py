@@ -33,6 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            # The main job is tried on every change.
+            if item.path.name != "test_main_job.py" and not item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.thorough)
             if "demo" in getattr(item, "fixturenames", ()):
                 # One process for all of them, since each process starts a demo of its own.
                 item.add_marker(pytest.mark.xdist_group("browser"))

@@ -170,7 +170,13 @@ def test_a_viewer_looks_and_changes_nothing(world: World) -> None:
     assert "QK-0001" in told["GET /invoices"]
 
 
-@pytest.mark.parametrize(("name", "rank"), [("member", MEMBERS), ("owner", OWNERS)])
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [
+        pytest.param("member", MEMBERS, marks=pytest.mark.thorough),
+        pytest.param("owner", OWNERS, marks=pytest.mark.thorough),
+    ],
+)
 def test_members_and_owners_get_in_where_they_may_and_no_further(
     world: World, name: str, rank: int
 ) -> None:

@@ -22,10 +22,16 @@ SHORT_LEASE = {"DELIVERY_LEASE_SECONDS": "2", "DELIVERY_SEND_TIMEOUT_SECONDS": "
 DYING_WORKER = Path(__file__).with_name("dying_worker.py")
 
 
+# What every change is tried on; the others are left to the thorough run.
+EVERYDAY = {"test_story.py", "test_crashes.py", "test_reminders.py"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.process)
+            if item.path.name not in EVERYDAY and not item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def waiting(mainland: Organization) -> Delivery:
         pytest.param("after-claim", marks=pytest.mark.slow),
         pytest.param("after-store", marks=pytest.mark.slow),
         "after-accept",
-        "in-settle",
+        pytest.param("in-settle", marks=pytest.mark.thorough),
     ],
 )
 def test_a_worker_killed_at_any_point_costs_a_lease_and_no_email(

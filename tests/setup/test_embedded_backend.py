@@ -17,7 +17,7 @@ from invoicehub.embedded.base import DatabaseWrapper
 from tests.setup.conftest import PROJECT
 from tests.setup.people import server_pid
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 
 def wrapper(folder: Path, name: str) -> DatabaseWrapper:

@@ -20,7 +20,7 @@ from invoicehub.embedded.server import start
 from tests.setup.conftest import PROJECT
 from tests.setup.people import Guest, arrived, ask, leave, server_pid
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 Come = Callable[[Path], Guest]
 
