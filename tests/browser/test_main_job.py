@@ -3,6 +3,7 @@
 import io
 import re
 
+import pytest
 import requests
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
@@ -33,6 +34,7 @@ def test_a_click_on_send_ends_in_delivered_without_a_reload_and_one_email_with_a
     assert "Mama Put Kitchen" in text
 
 
+@pytest.mark.thorough
 def test_without_javascript_send_works_and_leads_back(demo: Demo, page: Page) -> None:
     context = page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]
     plain = context.new_page()
@@ -46,6 +48,7 @@ def test_without_javascript_send_works_and_leads_back(demo: Demo, page: Page) ->
     context.close()
 
 
+@pytest.mark.thorough
 def test_an_outsider_sees_nothing_of_it(demo: Demo, page: Page) -> None:
     log_in(page, demo, "outsider")
     expect(page.get_by_text("Mama Put Kitchen")).to_have_count(0)

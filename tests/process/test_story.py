@@ -103,6 +103,7 @@ def test_twenty_clients_at_two_servers_get_one_delivery(
     assert event_types(delivery).count("requested_again") == 19
 
 
+@pytest.mark.thorough
 def test_sigterm_under_load_leaves_no_leased_row_and_exits_0(
     fleet: Fleet, person: Person, mainland: Organization
 ) -> None:

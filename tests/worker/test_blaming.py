@@ -157,7 +157,7 @@ def test_where_most_are_throttled_it_costs_nobody_an_attempt(
             raise Throttled("slow down")
         return Receipt(id=f"for {key}")
 
-    for _ in range(40):
+    for _ in range(12):
         work(FakeProvider(send), threads=1)
         ledger.resume("email", reason="Let us see.")
     for _ in range(TIMES):
