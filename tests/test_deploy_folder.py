@@ -27,6 +27,7 @@ def gunicorn(**environment: str) -> dict[str, Any]:
         return runpy.run_path(str(DEPLOY / "gunicorn.conf.py"))
 
 
+@pytest.mark.thorough
 def test_gunicorn_takes_its_settings() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "DEBUG"}
     ended = subprocess.run(

@@ -58,7 +58,7 @@ def invoices(organization: Organization) -> list[Invoice]:
     ]
     Invoice.objects.bulk_create(made)
     with connection.cursor() as cursor:
-        for status, count in {"sent": 4000, "queued": 300, "retrying": 200, "running": 3}.items():
+        for status, count in {"sent": 8000, "queued": 500, "retrying": 300, "running": 3}.items():
             values = {"organization": organization.pk, "invoice": first.pk, "invoices": len(made)}
             cursor.execute(_ROWS, values | {"status": status, "count": count, "now": at()})
         cursor.execute(_ARCHIVE)

@@ -24,7 +24,7 @@ from deliveries.management.commands.run_sandbox_provider import Command
 Command().run_from_argv(["manage.py", "run_sandbox_provider", *sys.argv[1:]])
 """
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:

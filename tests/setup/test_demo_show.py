@@ -19,7 +19,7 @@ from invoicehub.demo.screen import Screen
 from invoicehub.demo.show import ChildFailed, Show
 from invoicehub.embedded.processes import lives
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 STAY = "echo up; exec sleep 600"
 STUBBORN = "trap '' TERM; echo up; sleep 600 & wait; wait"
