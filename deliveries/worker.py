@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from django.db import close_old_connections, connection, transaction
 
-from deliveries import correlation, lane_reports, ledger, metrics, presence
+from deliveries import correlation, lane_feedback, ledger, metrics, presence
 from deliveries.attempt import Attempt, Report
 from deliveries.ledger import Claim
 from deliveries.listening import Listener
@@ -201,7 +201,7 @@ class Worker:
         )
 
     def _record(self, reports: list[Report]) -> metrics.Settled:
-        lane_reports.tell(self._lane, reports, provider=self._provider)
+        lane_feedback.tell(self._lane, reports, provider=self._provider)
         lost = ledger.settle_batch(
             [(r.claim, r.outcome) for r in reports if r.outcome is not None], worker=self.name
         )

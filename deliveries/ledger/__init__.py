@@ -13,7 +13,7 @@ from deliveries.ledger.archiving import (
     drop_contents,
 )
 from deliveries.ledger.batches import Batch
-from deliveries.ledger.blaming import is_lane_to_blame, singled_out
+from deliveries.ledger.blaming import record_blames, singled_out
 from deliveries.ledger.cancelling import cancel, cancel_many
 from deliveries.ledger.checking import Contradiction, Sum, check, contradictions, sum_up
 from deliveries.ledger.claiming import Claim, claim, extend, wake_due
@@ -68,7 +68,6 @@ __all__ = [
     "follow_up_reports",
     "forget_reports",
     "heed_rate",
-    "is_lane_to_blame",
     "key_lifetime",
     "lag",
     "lock_lane",
@@ -77,6 +76,7 @@ __all__ = [
     "prospects",
     "ready",
     "reconcile",
+    "record_blames",
     "record_results",
     "release",
     "replay",

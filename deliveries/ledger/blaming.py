@@ -55,43 +55,30 @@ _SINGLED_OUT = """
 """
 
 
-def is_lane_to_blame(
+def record_blames(
     lane: str, *, accepted: bool, blames: int, patience: int, now: datetime | None = None
 ) -> bool:
-    """Remember what a round of answers says of the lane, and tell whether all are meant.
+    """Count what a round of answers says of the lane; return whether all deliveries are meant.
 
     They are unless something was accepted within the last five minutes, and not more than
     `patience` answers in a row have blamed the lane since. `accepted` says whether this round had
-    an acceptance, `blames` how many answers blamed the lane. Joins the caller's transaction, in
-    which the lane is locked.
+    an acceptance, `blames` how many answers blamed the lane. Writes only what is news; joins the
+    caller's transaction, in which the lane is locked.
     """
-    known = sql.one(
+    known = sql.rows(
         f"""
-        SELECT blames_in_a_row AS blames,
-               coalesce(accepted_at > {sql.NOW} - interval '5 minutes', false) AS lately
-        FROM deliveries_lane WHERE name = %(lane)s
-        """,
-        {"lane": lane, "now": now},
-    )
-    if known is None:
-        return blames > 0
-    in_a_row = blames if accepted else known.blames + blames
-    if accepted or blames:
-        _remember(lane, in_a_row, accepted=accepted, now=now)
-    return blames > 0 and (in_a_row > patience or not (accepted or known.lately))
-
-
-def _remember(lane: str, in_a_row: int, *, accepted: bool, now: datetime | None) -> None:
-    sql.run(
-        f"""
-        UPDATE deliveries_lane SET blames_in_a_row = %(blames)s,
+        UPDATE deliveries_lane
+        SET blames_in_a_row = %(blames)s + CASE WHEN %(accepted)s THEN 0 ELSE blames_in_a_row END,
             accepted_at = CASE WHEN %(accepted)s THEN {sql.NOW} ELSE accepted_at END
         WHERE name = %(lane)s AND (
-            blames_in_a_row <> %(blames)s
-            OR %(accepted)s AND (
-                accepted_at IS NULL OR accepted_at < {sql.NOW} - interval '5 seconds'
+            %(blames)s > 0 OR %(accepted)s AND (
+                blames_in_a_row > 0 OR accepted_at IS NULL
+                OR accepted_at < {sql.NOW} - interval '5 seconds'
             )
         )
+        RETURNING blames_in_a_row AS blames,
+                  coalesce(accepted_at > {sql.NOW} - interval '5 minutes', false) AS lately
         """,
-        {"lane": lane, "blames": in_a_row, "accepted": accepted, "now": now},
+        {"lane": lane, "accepted": accepted, "blames": blames, "now": now},
     )
+    return blames > 0 and any(row.blames > patience or not row.lately for row in known)

@@ -6,7 +6,7 @@ import pytest
 
 from deliveries import ledger
 from deliveries.errors import AccountProblem, LaneFailure, Throttled
-from deliveries.lane_reports import ACCOUNT_PATIENCE, THROTTLE_PATIENCE
+from deliveries.lane_feedback import ACCOUNT_PATIENCE, THROTTLE_PATIENCE
 from deliveries.ledger.blaming import TIMES
 from deliveries.models import Message
 from deliveries.providers import Receipt

@@ -45,7 +45,7 @@ def _is_to_blame(lane: str, blames: Sequence[LaneFailure], *, accepted: bool) ->
         return False
     throttled = any(isinstance(failure, Throttled) for failure in blames)
     patience = THROTTLE_PATIENCE if throttled else ACCOUNT_PATIENCE
-    return ledger.is_lane_to_blame(lane, accepted=accepted, blames=len(blames), patience=patience)
+    return ledger.record_blames(lane, accepted=accepted, blames=len(blames), patience=patience)
 
 
 def _rest(failure: LaneFailure) -> timedelta:
