@@ -43,7 +43,7 @@ _ARCHIVE = """
 
 @pytest.fixture
 def invoices(organization: Organization) -> list[Invoice]:
-    """A hundred invoices with thousands of old deliveries, and some of every state that is hot."""
+    """Hundreds of invoices with thousands of old deliveries, and some of every state that is hot."""
     factories.make_delivery(factories.make_invoice(organization))
     first, *_ = made = [
         Invoice(
@@ -54,7 +54,7 @@ def invoices(organization: Organization) -> list[Invoice]:
             issued_on=at().date(),
             due_on=at().date(),
         )
-        for number in range(100)
+        for number in range(400)
     ]
     Invoice.objects.bulk_create(made)
     with connection.cursor() as cursor:
