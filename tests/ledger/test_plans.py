@@ -43,7 +43,7 @@ _ARCHIVE = """
 
 @pytest.fixture
 def invoices(organization: Organization) -> list[Invoice]:
-    """Hundreds of invoices with thousands of old deliveries, and some of every state that is hot."""
+    """Hundreds of invoices with thousands of old deliveries, and some of each state that is hot."""
     factories.make_delivery(factories.make_invoice(organization))
     first, *_ = made = [
         Invoice(
