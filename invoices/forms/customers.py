@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from invoices import addresses, choices, validation
 from invoices.forms.editing import EditingForm
+from invoices.forms.widgets import LongSelect
 from invoices.models import Customer
 
 
@@ -34,6 +35,7 @@ class CustomerForm(EditingForm):
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,
+        widget=LongSelect,
         help_text=_("How dates and amounts are written in what the customer gets."),
     )
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from invoices import addresses, branding, choices, letters, validation
 from invoices.forms.editing import EditingForm
+from invoices.forms.widgets import LongSelect
 from invoices.models import EmailText, Organization
 
 
@@ -38,10 +39,12 @@ class OrganizationForm(EditingForm):
     )
     language = forms.ChoiceField(
         label=_("Language"),
+        widget=LongSelect,
         help_text=_("How dates and amounts are written, unless a customer has another one."),
     )
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
+        widget=LongSelect,
         help_text=_("For the times on these pages, and for when an invoice becomes overdue."),
     )
 
