@@ -4,11 +4,17 @@ import fcntl
 import gc
 import os
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
+from django.test import Client
 from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -18,10 +24,52 @@ from invoices.models import Invoice, Organization
 from tests import factories
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long, so that no core waits for a browser in the end."""
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("browser", "process"))))
+    """Try two cases of each table every day, and keep the cores busy from beginning to end.
+
+    The other cases are `thorough`: where they ask a server they were a third of the work. Of the
+    ledger, of real processes, and of what costs next to nothing, every case is tried.
+    """
+    for item in items:
+        if _is_a_further_case(item):
+            item.add_marker(pytest.mark.thorough)
+    items[:] = _mixed(items)
+
+
+def _is_a_further_case(item: pytest.Item) -> bool:
+    cases = getattr(item, "callspec", None)
+    tried_in_full = item.path.parent.name in {"ledger", "process"}
+    return bool(
+        cases
+        and _asks_a_server(item)
+        and not (tried_in_full or item.get_closest_marker("slow"))
+        and max(cases.indices.values()) > 1
+    )
+
+
+def _asks_a_server(item: pytest.Item) -> bool:
+    """Return whether it needs PostgreSQL or the sandbox provider."""
+    servers = {"db", "transactional_db", "provider", "sandbox"}
+    return not servers.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def _mixed(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Begin with what takes long, and spread what waits more than it works over the rest."""
+    long, asking, others = [], [], []
+    for item in items:
+        if any(map(item.get_closest_marker, ("browser", "process"))):
+            long.append(item)
+        else:
+            (asking if _asks_a_server(item) else others).append(item)
+    places = [
+        (place / len(kind), item) for kind in (asking, others) for place, item in enumerate(kind)
+    ]
+    return long + [item for _, item in sorted(places, key=itemgetter(0))]
+
+
+def pytest_collection() -> None:
+    """Look for no garbage among what is being imported, all of which stays."""
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
@@ -29,6 +77,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -72,6 +121,23 @@ def quick_passwords(request: pytest.FixtureRequest, settings: Settings) -> None:
     """Hash passwords cheaply, but not where a real process must be able to check them."""
     if "fleet" not in request.fixturenames:
         settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+class QuickClient(Client):
+    """A browser whose `force_login` is one row, not seventeen statements as in a real login."""
+
+    def force_login(self, user: AbstractBaseUser, backend: str | None = None) -> None:
+        session = SessionStore()
+        session[SESSION_KEY] = str(user.pk)
+        session[BACKEND_SESSION_KEY] = backend or settings.AUTHENTICATION_BACKENDS[0]
+        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+        session.create()
+        self.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
+
+
+@pytest.fixture
+def client() -> Client:
+    return QuickClient()
 
 
 @pytest.fixture

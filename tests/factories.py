@@ -50,6 +50,12 @@ def make_invoice(
     customer = Customer.objects.create(
         organization=organization, name=customer_name, email=email, address="12 Market Road"
     )
+    line = InvoiceLine(
+        position=1,
+        description="Rice, 50 kg bags",
+        quantity=Decimal(1),
+        unit_price_minor=amount_minor or 0,
+    )
     defaults: dict[str, object] = {
         "number": f"INV-{next(_numbers):04}",
         "issued_on": date(2026, 3, 2),
@@ -60,18 +66,12 @@ def make_invoice(
         customer=customer,
         currency=currency,
         status=status,
+        amount_minor=None if amount_minor is None else money.totals([line]).gross_minor,
         **(defaults | values),
     )
     if amount_minor is not None:
-        line = InvoiceLine.objects.create(
-            invoice=invoice,
-            position=1,
-            description="Rice, 50 kg bags",
-            quantity=Decimal(1),
-            unit_price_minor=amount_minor,
-        )
-        invoice.amount_minor = money.totals([line]).gross_minor
-        invoice.save(update_fields=["amount_minor"])
+        line.invoice = invoice
+        line.save()
     return invoice
 
 

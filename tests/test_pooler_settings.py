@@ -141,6 +141,7 @@ def test_a_database_is_read_from_its_url(monkeypatch: pytest.MonkeyPatch, tmp_pa
 @pytest.mark.parametrize(
     "url", ["sqlite:///x.db", "mysql://db/x", "postgres://db:port/x", "nonsense", "://"]
 )
+@pytest.mark.thorough
 def test_a_database_that_is_none_of_ours_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:

@@ -34,10 +34,12 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.thorough
 def test_a_production_configuration_starts() -> None:
     assert check(**PRODUCTION).returncode == 0
 
 
+@pytest.mark.thorough
 def test_smtp_starts_with_what_it_needs_and_no_more() -> None:
     ended = check(**PRODUCTION, EMAIL_PROVIDER="smtp", EMAIL_HOST="mail.example")
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -88,6 +90,7 @@ DEPLOYED = PRODUCTION | {
 
 
 @pytest.mark.parametrize("changes", [{"EMAIL_HOST": ""}, {}])
+@pytest.mark.thorough
 def test_smtp_without_a_mail_server_is_not_deployed(changes: dict[str, str]) -> None:
     ended = check("--deploy", **DEPLOYED | {"EMAIL_PROVIDER": "smtp"} | changes)
     assert ended.returncode == 1
@@ -111,6 +114,7 @@ def test_a_full_production_configuration_has_nothing_to_complain_of(
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 def test_secrets_may_come_from_files(tmp_path: Path, collected: dict[str, str]) -> None:
     secrets = ("SECRET_KEY", "DATABASE_URL", "EMAIL_PROVIDER_API_KEY")
     environment = {name: value for name, value in DEPLOYED.items() if name not in secrets}

@@ -14,6 +14,8 @@ from tests.events.provider import payload, post
 from tests.events.test_pages import Page, exported
 from tests.ledger.steps import SENT, claim_one, hand_over, settle
 
+pytestmark = pytest.mark.thorough
+
 
 def send_once_more(delivery: Delivery) -> Delivery:
     """Send the invoice again, as msg-42."""

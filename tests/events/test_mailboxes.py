@@ -47,6 +47,7 @@ def test_another_message_that_got_there_later_clears_it(sent: Delivery) -> None:
     assert boxes() == {ADDRESS: False}
 
 
+@pytest.mark.thorough
 def test_every_order_says_the_same_of_a_mailbox(sent: Delivery) -> None:
     sequence = [
         told("delivered", seconds=90),

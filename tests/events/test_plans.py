@@ -14,6 +14,8 @@ from tests.events.test_reports import told
 from tests.ledger.steps import SENT, at, claim_one, settle
 from tests.ledger.test_plans import _ARCHIVE, _ROWS, Plan, indexes, plans
 
+pytestmark = pytest.mark.thorough
+
 _EVENTS = """
     INSERT INTO deliveries_providerevent
         (event_id, type, outcome, provider_message_id, happened_at, reason, address, received_at,

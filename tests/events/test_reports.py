@@ -106,6 +106,7 @@ def test_the_order_of_loudness() -> None:
     assert LOUDNESS["delivered"] > LOUDNESS["delayed"]
 
 
+@pytest.mark.thorough
 def test_every_order_of_a_sequence_ends_the_same(sent: Delivery) -> None:
     sequence = [
         told("delayed", 1, seconds=10),
@@ -141,6 +142,7 @@ _events = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(events=_events, data=st.data())
+@pytest.mark.thorough
 def test_any_shuffled_and_repeated_sequence_ends_the_same(
     sent: Delivery, events: list[Report], data: st.DataObject
 ) -> None:

@@ -8,6 +8,8 @@ from tests.events.test_reports import ending, report, told
 from tests.ledger.programs import Programs, result
 from tests.ledger.steps import SENT, at, claim_one, fresh, hand_over, settle
 
+pytestmark = pytest.mark.thorough
+
 # Without an id of a message, and with one that is none of ours.
 IDS = pytest.mark.parametrize("message_id", ["", "other"])
 

@@ -214,6 +214,7 @@ events = st.fixed_dictionaries(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(body=events.map(json.dumps).map(str.encode) | json_values.map(json.dumps).map(str.encode))
+@pytest.mark.thorough
 def test_whatever_is_signed_is_kept_or_refused(sent: Delivery, body: bytes) -> None:
     assert post(body).status_code in {202, 400}
 
@@ -229,6 +230,7 @@ def test_whatever_is_signed_is_kept_or_refused(sent: Delivery, body: bytes) -> N
         max_size=5,
     ),
 )
+@pytest.mark.thorough
 def test_whatever_a_stranger_sends_is_refused(body: bytes, headers: dict[str, str]) -> None:
     answer = Client(raise_request_exception=False).generic("POST", ADDRESS, body, headers=headers)
     assert answer.status_code == 401

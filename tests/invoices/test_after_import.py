@@ -18,6 +18,8 @@ from tests import factories
 from tests.invoices.importing import LINES_HEADER, file_of, item, row, run
 from tests.invoices.test_import_page import confirmation, uploaded
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def as_owner(client: Client, owner: User) -> Client:

@@ -18,6 +18,8 @@ from tests import factories
 from tests.invoices.test_bulk_sending import make_invoices, send_many
 from tests.ledger import steps
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def as_owner(client: Client, owner: User) -> Client:

@@ -280,6 +280,7 @@ def test_what_is_foreseen_is_what_happens(organization: Organization, owner: Use
     assert counts(send_many(invoices, owner)) == (3, 2, 0)
 
 
+@pytest.mark.thorough
 def test_ten_thousand_are_a_few_statements_for_each_chunk(
     organization: Organization,
     owner: User,

@@ -280,6 +280,7 @@ def test_a_line_is_added_and_removed_without_scripts_and_nothing_is_lost(
         assert shown(text(as_owner.post(NEW, typed(RICE) | {odd: "1"})), "lines-0-quantity") == "2"
 
 
+@pytest.mark.thorough
 def test_two_hundred_lines_and_no_more(as_owner: Client, customer: Customer) -> None:
     form = typed(*[HOUR] * 200, customer=customer.pk)
     assert "lines-200-description" not in text(as_owner.post(NEW, form | {"add-line": "1"}))

@@ -12,6 +12,8 @@ from tests import factories
 from tests.invoices.test_pages import stored_pdf
 from tests.ledger import steps
 
+pytestmark = pytest.mark.thorough
+
 NAMES = ["a\r\nX-Evil: 1", 'a"; x="', "a\nb", "a\tb", "\u202efdp.exe", "../../x", "a;b", "Nº 5/é"]
 
 

@@ -17,6 +17,8 @@ from tests.invoices import walking
 from tests.invoices.rules_of_addresses import NOBODY, RULES
 from tests.invoices.walking import World
 
+pytestmark = pytest.mark.thorough
+
 # The provider's, by its signature.
 EXEMPT = {"email_events"}
 OTHER = "x" * 32

@@ -15,6 +15,8 @@ from invoices import inviting, members
 from invoices.models import Invitation, Member, Organization
 from tests import factories
 
+pytestmark = pytest.mark.thorough
+
 PASSWORD = {"password": "correct horse battery", "again": "correct horse battery"}
 
 

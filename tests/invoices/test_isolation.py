@@ -163,6 +163,7 @@ def test_another_organizations_program_finds_nothing_sees_nothing_and_changes_no
     assert walking.all_rows() == before
 
 
+@pytest.mark.thorough
 def test_a_viewer_looks_and_changes_nothing(world: World) -> None:
     before = walking.all_rows()
     told = walk(world, lambda: walking.browser_of(person("viewer")), of_rank(VIEWERS))
@@ -189,6 +190,7 @@ def test_an_owners_program_gets_in_where_no_person_is_needed(world: World) -> No
     walk(world, enter, of_rank(OWNERS, program=True), around=undone)
 
 
+@pytest.mark.thorough
 def test_an_owner_of_an_organization_gets_nowhere_in_the_admin(world: World) -> None:
     owner = person("owner")
     paths = list(walking.admin_paths())

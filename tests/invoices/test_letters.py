@@ -14,6 +14,8 @@ from invoices.models import Customer, EmailText, Invoice, Organization
 from tests import factories
 from tests.invoices.test_reminders import MONDAY, make_overdue, run
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def as_owner(client: Client, owner: User) -> Client:

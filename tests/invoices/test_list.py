@@ -144,6 +144,7 @@ def test_headers_order_and_say_how_the_list_is_ordered(
         assert page.count(f'aria-sort="{direction}"') == page.count("aria-sort") == 1
 
 
+@pytest.mark.thorough
 def test_fifty_to_a_page_there_and_back(as_owner: Client, organization: Organization) -> None:
     made = [factories.make_invoice(organization).number for _ in range(101)]
     page = text(as_owner.get("/invoices?tab=draft"))
@@ -177,6 +178,7 @@ def test_a_page_that_became_empty_leads_to_the_first(
 
 
 @pytest.mark.parametrize(("query", "queries"), [("", 15), ("tab=sent&sort=-due", 15), ("q=m", 16)])
+@pytest.mark.thorough
 def test_a_list_takes_a_fixed_number_of_queries(
     as_owner: Client,
     organization: Organization,

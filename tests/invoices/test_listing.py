@@ -321,6 +321,7 @@ def plan(invoices: Any) -> str:
     return explained
 
 
+@pytest.mark.thorough
 def test_every_page_is_a_range_of_an_index(many: Organization) -> None:
     for sort, order in ORDERS.items():
         deep = order.of(Invoice.objects.of(many))[3_000]
@@ -335,6 +336,7 @@ def test_every_page_is_a_range_of_an_index(many: Organization) -> None:
                 assert "Filter" not in explained, (tab, sort)
 
 
+@pytest.mark.thorough
 def test_a_rare_search_reads_only_what_it_finds(many: Organization) -> None:
     for term, index in (("p-0077", "invoice_by_number_start"), ("name77", "customer_id")):
         explained = plan(ORDERS["newest"].of(Filter(search=term).invoices(many))[:51])
@@ -342,6 +344,7 @@ def test_a_rare_search_reads_only_what_it_finds(many: Organization) -> None:
         assert "Seq Scan" not in explained
 
 
+@pytest.mark.thorough
 def test_customers_are_found_by_address_and_by_words_through_their_indexes(
     many: Organization,
 ) -> None:

@@ -20,6 +20,8 @@ from invoices.pdf import render
 from tests import factories
 from tests.invoices.test_pdf import LAGOS
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def as_owner(client: Client, owner: User) -> Client:

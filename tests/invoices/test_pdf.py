@@ -239,6 +239,7 @@ def test_equal_documents_make_equal_bytes() -> None:
     assert render(LAGOS) == render(replace(LAGOS))
 
 
+@pytest.mark.thorough
 def test_eight_threads_at_once_make_the_same_bytes() -> None:
     document = invoice_of(line("Bookkeeping", 10_000), line("خدمات استشارية", 5))
     expected = render(document)
@@ -322,6 +323,7 @@ def test_every_text_can_be_printed(text: str) -> None:
         pytest.param("a" * 120 + "@" + "b" * 100 + ".example", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.thorough
 def test_a_word_of_240_characters_is_broken_before_the_margin(word: str) -> None:
     document = replace(
         invoice_of(line(word, 100), line(f"before {word} after", 100)),
@@ -336,6 +338,7 @@ def test_a_word_of_240_characters_is_broken_before_the_margin(word: str) -> None
 
 
 @needs_cjk_fonts
+@pytest.mark.thorough
 def test_text_without_spaces_is_broken_where_its_script_allows() -> None:
     text = "東京都千代田区での設置工事、第二期。" * 8
     document = replace(invoice_of(line(text, 100)), customer=Party(name=text), notes=text)
@@ -348,6 +351,7 @@ def test_a_word_that_fits_its_column_is_not_broken() -> None:
     assert word in page
 
 
+@pytest.mark.thorough
 def test_the_largest_amounts_fit() -> None:
     document = replace(
         invoice_of(line("Everything", 9_223_372_036_854_775_807, "0.999999")),
@@ -361,6 +365,7 @@ def test_the_largest_amounts_fit() -> None:
 # --- It flows over pages ---------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_two_hundred_lines_flow_over_pages_below_a_repeated_header() -> None:
     document = invoice_of(*(line(f"Delivery {n} of tinned tomatoes", 100) for n in range(1, 201)))
     pages = pages_of(document)
@@ -498,6 +503,7 @@ def test_two_taxes_of_a_line_stand_beside_it_and_each_in_the_sums() -> None:
         assert part in text
 
 
+@pytest.mark.thorough
 def test_a_void_document_is_marked_on_each_page_and_asks_for_no_money() -> None:
     lines = [line(f"Tea {number}", 100) for number in range(60)]
     valid, void = invoice_of(*lines), replace(invoice_of(*lines), void=True)

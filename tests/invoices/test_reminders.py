@@ -68,6 +68,7 @@ def test_the_next_run(after: str, then: str) -> None:
     assert calendar.next_run(moment) == datetime.fromisoformat(then).replace(tzinfo=UTC)
 
 
+@pytest.mark.thorough
 def test_a_fortnight_gives_one_reminder_a_weekday(overdue: Invoice) -> None:
     given = []
     for day in range(14):
@@ -123,6 +124,7 @@ def test_a_day_fired_forty_times_records_each_reminder_once(overdue: Invoice) ->
     assert list(flow_tags) == [1.0]
 
 
+@pytest.mark.thorough
 def test_fired_again_it_does_not_push_its_flow_into_the_future(
     organization: Organization, overdue: Invoice
 ) -> None:

@@ -14,6 +14,8 @@ from invoices.models import Customer, Invoice, Member, Organization
 from tests import factories
 from tests.invoices.test_drafts import RICE, edited, shown, text, typed
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def elsewhere(owner: User) -> Organization:

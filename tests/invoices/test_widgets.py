@@ -11,7 +11,7 @@ from invoices.forms.widgets import LongSelect
 CHOICES = [
     ("", "Nothing"),
     ("Africa", [("Africa/Lagos", "Lagos"), ("Africa/Porto-Novo", "Porto-Novo")]),
-    ("<b>", [('"&\'', "</option><script>")]),
+    ("<b>", [("\"&'", "</option><script>")]),
     (7, "Seven"),
 ]
 

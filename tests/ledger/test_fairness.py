@@ -85,6 +85,7 @@ def test_hundreds_of_one_organization_do_not_delay_anothers_one(
     assert late in serve(3)
 
 
+@pytest.mark.thorough
 def test_hundreds_of_reminders_do_not_delay_the_same_organizations_invoice(
     note: Note, organization: Organization
 ) -> None:
@@ -122,6 +123,7 @@ def test_nobody_starves_under_a_stream_of_weightier_requests(
     assert fresh(light).status == Status.SENT
 
 
+@pytest.mark.thorough
 def test_a_flow_that_was_idle_does_not_bank_credit(
     organization: Organization, other: Organization
 ) -> None:
@@ -134,6 +136,7 @@ def test_a_flow_that_was_idle_does_not_bank_credit(
     assert turns == [organization, other] * 4
 
 
+@pytest.mark.thorough
 def test_a_flow_is_not_punished_for_having_used_an_idle_lane(
     organization: Organization, other: Organization
 ) -> None:

@@ -14,6 +14,8 @@ from invoices.models import Invoice, Organization
 from tests import factories
 from tests.ledger.steps import LEASE, SENT, at, claim
 
+pytestmark = pytest.mark.thorough
+
 _ROWS = """
     INSERT INTO deliveries_delivery
         (organization_id, invoice_id, kind, lane, reference, dedupe_key, idempotency_key, status,

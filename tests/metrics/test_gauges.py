@@ -214,6 +214,7 @@ def test_a_scrape_costs_a_fixed_number_of_statements(
 
 
 @pytest.mark.usefixtures("old_rows")
+@pytest.mark.thorough
 def test_no_scrape_reads_the_whole_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     # As few of these few thousand as it is of millions.
     monkeypatch.setattr(gauges, "RECENT_UP_TO", 20)

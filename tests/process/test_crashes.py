@@ -60,6 +60,7 @@ def test_the_fourth_worker_finds_a_crash_loop_dead(
     assert Invoice.objects.get(pk=waiting.invoice_id).status == Invoice.Status.FAILED
 
 
+@pytest.mark.thorough
 def test_a_connection_dropped_after_acceptance_is_one_email(
     fleet: Fleet, waiting: Delivery
 ) -> None:

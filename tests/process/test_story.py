@@ -76,6 +76,7 @@ def test_fourteen_at_once_over_two_workers_never_exceed_five(
     assert [worker.terminate() for worker in workers] == [0, 0]
 
 
+@pytest.mark.thorough
 def test_a_click_reaches_an_idle_worker_without_waiting_for_its_poll(
     fleet: Fleet, person: Person, mainland: Organization
 ) -> None:

@@ -52,6 +52,7 @@ def test_lost_in_between_it_is_temporary_and_was_not_accepted(
     assert not failure.may_have_accepted
 
 
+@pytest.mark.thorough
 def test_lost_in_mid_message_it_was_not_accepted(serve: Serve, connect_smtp: ConnectSmtp) -> None:
     def script(peer: Peer) -> None:
         peer.send(b"220 mail.example\r\n")
@@ -107,6 +108,7 @@ def test_lost_after_the_final_dot_nobody_knows(
     assert len(server.inbox.accepted) == 1
 
 
+@pytest.mark.thorough
 def test_no_answer_to_the_final_dot_in_time_and_nobody_knows(
     serve: Serve, connect_smtp: ConnectSmtp
 ) -> None:
@@ -116,6 +118,7 @@ def test_no_answer_to_the_final_dot_in_time_and_nobody_knows(
     assert time.monotonic() - started < PATIENCE_SECONDS / 2
 
 
+@pytest.mark.thorough
 def test_a_server_that_drips_is_cut_off(serve: Serve, connect_smtp: ConnectSmtp) -> None:
     def script(peer: Peer) -> None:
         peer.drip((b"220-still here\r\n" for _ in range(100_000)), every=0.05)

@@ -12,6 +12,7 @@ def silent(peer: Peer) -> None:
     peer.wait_until_it_leaves()
 
 
+@pytest.mark.thorough
 def test_plain_smtp_on_a_port_for_tls_is_told_of_the_setting(
     serve: Serve, connect_smtp: ConnectSmtp
 ) -> None:

@@ -23,6 +23,8 @@ from tests.providers.raw_server import (
     for_ever,
 )
 
+pytestmark = pytest.mark.thorough
+
 LIMIT_SECONDS = 0.2
 MEGABYTE = 1024 * 1024
 

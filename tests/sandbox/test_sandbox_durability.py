@@ -11,6 +11,8 @@ import requests
 
 from deliveries.sandbox import SandboxProvider, StoreError
 
+pytestmark = pytest.mark.thorough
+
 Launch = Callable[..., subprocess.Popen[str]]
 UrlOf = Callable[[subprocess.Popen[str]], str]
 

@@ -119,6 +119,7 @@ def test_a_message_is_accepted_although_its_client_gave_up_waiting(
     eventually(lambda: len(provider.messages()) == 1)
 
 
+@pytest.mark.thorough
 def test_a_dripping_answer_never_runs_into_a_read_timeout(
     provider: SandboxProvider, hand_over: HandOver
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_dripping_answer_never_runs_into_a_read_timeout(
     assert time.monotonic() - began > 0.2
 
 
+@pytest.mark.thorough
 def test_a_dripping_answer_is_in_flight_until_its_end(
     provider: SandboxProvider,
     hand_over: HandOver,
@@ -139,6 +141,7 @@ def test_a_dripping_answer_is_in_flight_until_its_end(
     assert provider.stats()["max_in_flight"] == 3
 
 
+@pytest.mark.thorough
 def test_a_hanging_request_is_not_stored(
     provider: SandboxProvider, hand_over: HandOver, abandon: Eventually
 ) -> None:
@@ -156,6 +159,7 @@ def test_a_hang_after_acceptance_is_stored(
     eventually(lambda: provider.stats()["in_flight"] == 0)
 
 
+@pytest.mark.thorough
 def test_a_hanging_request_gets_no_answer(provider: SandboxProvider, hand_over: HandOver) -> None:
     provider.faults.set(hang_after_accept_next=1)
     with pytest.raises(requests.ReadTimeout):
@@ -163,6 +167,7 @@ def test_a_hanging_request_gets_no_answer(provider: SandboxProvider, hand_over: 
     assert hand_over("key-1").json()["replayed"] is True
 
 
+@pytest.mark.thorough
 def test_a_hanging_request_ends_when_its_client_leaves(
     provider: SandboxProvider, abandon: Eventually, eventually: Eventually
 ) -> None:

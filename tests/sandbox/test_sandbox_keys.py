@@ -63,6 +63,7 @@ def test_another_key_with_the_same_body_is_another_message(
     assert [kept["idempotency_key"] for kept in provider.messages()] == ["key-2", "key-1"]
 
 
+@pytest.mark.thorough
 def test_a_key_that_is_being_handled_is_in_progress(
     provider: SandboxProvider,
     hand_over: HandOver,

@@ -41,6 +41,7 @@ def test_an_empty_inbox_says_so(provider: SandboxProvider) -> None:
     assert "No message yet" in page(provider, "/").text
 
 
+@pytest.mark.thorough
 def test_a_large_inbox_shows_the_newest_and_counts_the_rest(
     provider: SandboxProvider, hand_over: HandOver
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_client_that_leaves_in_the_middle_of_its_body_leaves_no_message(
     assert provider.messages() == []
 
 
+@pytest.mark.thorough
 def test_hand_overs_at_once_are_counted(
     provider: SandboxProvider, hand_over: HandOver, at_once: Callable[..., list[Any]]
 ) -> None:
@@ -93,6 +94,7 @@ def test_clients_that_wait_for_each_answer_are_never_counted_twice(
     assert provider.stats()["max_in_flight"] <= 5
 
 
+@pytest.mark.thorough
 def test_a_client_that_gave_up_on_a_hanging_request_is_not_counted_twice(
     provider: SandboxProvider, hand_over: HandOver, abandon: Eventually
 ) -> None:

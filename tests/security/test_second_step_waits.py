@@ -29,6 +29,8 @@ from tests.security.test_second_step import (
     staff,
 )
 
+pytestmark = pytest.mark.thorough
+
 __all__ = ["backup", "clock", "staff"]
 
 LIMIT = 15 * 60

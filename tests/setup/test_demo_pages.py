@@ -4,7 +4,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.setup.conftest import PROJECT
+
+pytestmark = pytest.mark.thorough
 
 ASK = """
 import sys

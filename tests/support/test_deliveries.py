@@ -74,6 +74,7 @@ def test_the_newest_dead_letter_stands_first(dead: Delivery, support: User, log_
 
 
 @pytest.mark.parametrize("address", [ALL, DEAD])
+@pytest.mark.thorough
 def test_a_list_asks_a_fixed_number_of_queries(
     dead: Delivery,
     support: User,

@@ -13,6 +13,8 @@ from django.test import Client
 from deliveries.models import Delivery, Message
 from tests import factories
 
+pytestmark = pytest.mark.thorough
+
 LIST = "/admin/deliveries/message/"
 SCRIPT = "<script>alert(1)</script>"
 

@@ -201,6 +201,7 @@ def test_the_numbers_cost_a_fixed_number_of_statements(
 
 
 @pytest.mark.usefixtures("old_rows")
+@pytest.mark.thorough
 def test_every_number_of_the_lanes_is_read_off_its_index() -> None:
     with plans() as found:
         assert overview.lane("email", now=at(1))
@@ -213,6 +214,7 @@ def test_every_number_of_the_lanes_is_read_off_its_index() -> None:
 
 
 @pytest.mark.usefixtures("old_rows")
+@pytest.mark.thorough
 def test_the_dead_are_read_off_their_index() -> None:
     with plans() as found:
         overview.dead()
@@ -221,6 +223,7 @@ def test_the_dead_are_read_off_their_index() -> None:
     assert "Seq Scan" not in types(plan)
 
 
+@pytest.mark.thorough
 def test_the_last_day_is_read_off_its_block_ranges(delivery: Delivery) -> None:
     with connection.cursor() as cursor:
         cursor.execute(

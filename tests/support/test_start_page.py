@@ -18,6 +18,8 @@ from invoices.models import Organization
 from tests.ledger import steps
 from tests.support.conftest import LogIn
 
+pytestmark = pytest.mark.thorough
+
 START = "/admin/"
 HOUR = timedelta(hours=1)
 

@@ -13,6 +13,8 @@ from deliveries.models import Lane, LaneEvent
 from tests.support.conftest import LogIn
 from tests.support.steering import HOUR, LIST, PAGE, left, pause, resume, text
 
+pytestmark = pytest.mark.thorough
+
 # Pausing --------------------------------------------------------------------------------------
 
 

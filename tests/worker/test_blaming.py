@@ -13,6 +13,8 @@ from deliveries.providers import Receipt
 from tests.worker.conftest import Request, Work
 from tests.worker.stage import FakeProvider, is_sent, lane, now
 
+pytestmark = pytest.mark.thorough
+
 
 def test_one_message_refused_as_if_it_were_the_account_dies_alone(
     work: Work, request_delivery: Request

@@ -83,6 +83,7 @@ def test_an_outcome_is_kept_until_the_database_is_back(start: Start, waiting: De
 
 
 @pytest.mark.usefixtures("short_backoff")
+@pytest.mark.thorough
 def test_a_worker_without_its_database_neither_ends_nor_spins(
     start: Start, request_delivery: Request
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_database_that_goes_while_composing_burns_no_attempt(
 
 @pytest.mark.usefixtures("short_backoff")
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+@pytest.mark.thorough
 def test_threads_that_cannot_reach_the_database_do_not_make_the_worker_spin(
     start: Start, request_delivery: Request, monkeypatch: pytest.MonkeyPatch, error: type[Error]
 ) -> None:
@@ -162,6 +164,7 @@ def test_a_query_that_fails_on_a_good_connection_is_a_fault_of_ours(
 @pytest.mark.parametrize(
     "error", [ValueError("unexpected"), UnicodeEncodeError("utf-8", "\ud800", 0, 1, "no")]
 )
+@pytest.mark.thorough
 def test_a_dispatcher_that_stumbles_over_anything_goes_on(
     start: Start, waiting: Delivery, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -178,6 +181,7 @@ def test_a_dispatcher_that_stumbles_over_anything_goes_on(
     assert (len(provider.keys), now(waiting).attempts) == (1, 1)
 
 
+@pytest.mark.thorough
 def test_a_commit_of_which_no_answer_came_costs_no_second_email(
     start: Start, request_delivery: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ def fail_with(failure: ProviderFailure) -> FakeProvider:
     return FakeProvider(send)
 
 
+@pytest.mark.thorough
 def test_failures_in_a_row_make_an_outage_and_one_success_ends_it(
     sandbox: Sandbox,
     provider: SandboxProvider,
@@ -176,6 +177,7 @@ def test_a_bug_of_ours_does_not_count_towards_an_outage(
     assert lane().failures_in_a_row == 0
 
 
+@pytest.mark.thorough
 def test_two_workers_together_keep_to_the_lanes_limit(
     start: Start, request_delivery: Request
 ) -> None:

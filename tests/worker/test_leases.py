@@ -77,6 +77,7 @@ def test_a_worker_that_lost_its_lease_before_the_hand_over_sends_nothing(
     assert now(waiting).locked_by == "another"
 
 
+@pytest.mark.thorough
 def test_a_worker_that_takes_its_own_lost_row_again_keeps_both_attempts_apart(
     start: Start, waiting: Delivery, request_delivery: Request
 ) -> None:
@@ -122,6 +123,7 @@ def running_rows() -> int:
     return Delivery.objects.filter(status="running").count()
 
 
+@pytest.mark.thorough
 def test_a_worker_never_leases_more_than_it_has_idle_threads(
     start: Start, request_delivery: Request
 ) -> None:
@@ -152,6 +154,7 @@ def test_a_busy_worker_leases_nothing_more(start: Start, request_delivery: Reque
     eventually(lambda: all(is_sent(delivery) for delivery in wanted))
 
 
+@pytest.mark.thorough
 def test_a_lease_is_renewed_for_as_long_as_the_attempt_takes_however_seldom_it_polls(
     start: Start, waiting: Delivery
 ) -> None:
@@ -188,6 +191,7 @@ def test_a_worker_beats_however_seldom_it_polls(
     eventually(lambda: len(beats) >= 4)
 
 
+@pytest.mark.thorough
 def test_past_its_hard_deadline_an_attempt_loses_its_lease_and_its_thread_is_replaced(
     start: Start, waiting: Delivery, request_delivery: Request, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -21,6 +21,8 @@ from tests.worker.stage import (
     terminate_backends,
 )
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(autouse=True)
 def listens_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:

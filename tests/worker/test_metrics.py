@@ -15,6 +15,8 @@ from deliveries.providers import Receipt
 from tests.worker.conftest import Request, Start, Work
 from tests.worker.stage import FakeProvider, Gate, change, eventually, is_sent
 
+pytestmark = pytest.mark.thorough
+
 Grown = Callable[..., float]
 
 

@@ -1,5 +1,6 @@
 """A worker's own metrics: where they are served, and to whom."""
 
+import threading
 from collections.abc import Callable, Iterator
 from wsgiref.simple_server import WSGIServer
 
@@ -24,7 +25,8 @@ def serve() -> Iterator[Serve]:
 
     yield start
     for server in servers:
-        server.shutdown()
+        # Without waiting for it: it looks for its end every half a second.
+        threading.Thread(target=server.shutdown).start()
         server.server_close()
 
 

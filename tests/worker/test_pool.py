@@ -8,7 +8,8 @@ import pytest
 from django.db import connection
 
 from deliveries.pool import ThreadPool
-from tests.worker.stage import PATIENCE_SECONDS, another_connection, eventually
+from invoicehub.rehearsal.waiting import wait_for
+from tests.worker.stage import PATIENCE_SECONDS, another_connection
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_work_that_fails_costs_no_thread(
     pool.submit(lambda: done.put(1))
     assert done.get(timeout=PATIENCE_SECONDS) == 1
     assert len(threads()) == 2
-    eventually(lambda: len(caplog.records) == 6)
+    wait_for(lambda: len(caplog.records) == 6, "each failure is logged")
     assert {record.message for record in caplog.records} == {"a worker's thread stumbled"}
 
 
@@ -79,12 +80,8 @@ def test_a_threads_connection_is_closed_with_it(pool: ThreadPool) -> None:
     pid = pids.get(timeout=PATIENCE_SECONDS)
     pool.close(seconds=PATIENCE_SECONDS)
     with another_connection("postgres") as other:
-        eventually(
-            lambda: (
-                other.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone()
-                is None
-            )
-        )
+        open_one = "SELECT FROM pg_stat_activity WHERE pid = %s"
+        wait_for(lambda: not other.execute(open_one, [pid]).fetchone(), "it is closed")
 
 
 def test_a_replaced_thread_ends_when_it_comes_back(pool: ThreadPool) -> None:
@@ -111,4 +108,4 @@ def test_a_thread_that_came_back_before_it_was_replaced_does_not_keep_another_al
     pool.replace(threads()[0])
     assert len(threads()) == 3
     pool.close(seconds=PATIENCE_SECONDS)
-    eventually(lambda: not threads())
+    wait_for(lambda: not threads(), "every thread has ended")

@@ -10,6 +10,8 @@ from tests.providers.resend_server import API_KEY, ResendServer
 from tests.worker.conftest import Request, Start, Work
 from tests.worker.stage import PATIENCE_SECONDS, FakeProvider, eventually, is_sent, lane
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def resend() -> Iterator[ResendServer]:

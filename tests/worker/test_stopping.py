@@ -68,6 +68,7 @@ def test_the_presence_goes_last(
     assert not WorkerPresence.objects.exists()
 
 
+@pytest.mark.thorough
 def test_a_drain_with_work_that_never_ends_is_given_up(start: Start, waiting: Delivery) -> None:
     gate = Gate()
     running = start(FakeProvider(gate), threads=1, lease=0.3, send_timeout=0.1)
@@ -123,6 +124,7 @@ def backends() -> int:
     return int(count)
 
 
+@pytest.mark.thorough
 def test_after_a_run_no_thread_and_no_connection_is_left(
     start: Start, provider: SandboxProvider, request_delivery: Request
 ) -> None:
@@ -149,6 +151,7 @@ def test_two_workers_run_one_after_the_other_with_one_provider(
 
 
 @pytest.mark.parametrize("moment", [0, 1, 4])
+@pytest.mark.thorough
 def test_a_stop_at_any_moment_leaves_nothing_leased(
     start: Start, provider: SandboxProvider, request_delivery: Request, moment: int
 ) -> None:

@@ -51,6 +51,7 @@ def test_an_invoice_goes_out_by_smtp(
     assert message["X-Correlation-ID"] == waiting.correlation_id
 
 
+@pytest.mark.thorough
 def test_lost_after_the_final_dot_it_waits_for_a_person(
     work: Work, waiting: Delivery, mail_server: MailServer, support: User
 ) -> None:
@@ -84,6 +85,7 @@ def test_what_a_killed_worker_may_have_handed_over_is_not_sent_again(
     assert (dead.status, dead.dead_reason, provider.keys) == ("dead", "outcome_unknown", [])
 
 
+@pytest.mark.thorough
 def test_what_was_certainly_not_accepted_is_tried_again(work: Work, waiting: Delivery) -> None:
     failures = [
         TemporaryFailure("refused for now", may_have_accepted=False),

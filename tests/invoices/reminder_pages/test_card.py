@@ -14,6 +14,8 @@ from tests.invoices.reminder_pages.reading import of_page, said, send_one, text
 from tests.invoices.test_reminders import DAY, MONDAY, make_overdue, run
 from tests.ledger import steps
 
+pytestmark = pytest.mark.thorough
+
 
 def test_the_card_tells_the_last_how_many_and_the_next_in_the_organizations_time(
     as_owner: Client, overdue: Invoice

@@ -239,6 +239,7 @@ def test_the_header_leads_there(as_owner: Client) -> None:
     assert '<a href="/reminders" aria-current="page">' in text(as_owner.get("/reminders"))
 
 
+@pytest.mark.thorough
 def test_a_days_reminders_are_found_by_their_index(
     organization: Organization, overdue: Invoice
 ) -> None:
