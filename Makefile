@@ -14,9 +14,9 @@ unexport VIRTUAL_ENV CONDA_PREFIX PYTHONHOME PYTHONPATH
 unexport PYTHONDONTWRITEBYTECODE
 export DJANGO_SETTINGS_MODULE := invoicehub.settings
 
-# Two processes for each core, since many a test waits; from four to eight.
+# Three processes for two cores, since some tests wait; from three to eight.
 WORKERS := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
-	n=$$((n * 2)); [ $$n -ge 4 ] || n=4; [ $$n -le 8 ] || n=8; echo $$n)
+	n=$$((n * 3 / 2)); [ $$n -ge 3 ] || n=3; [ $$n -le 8 ] || n=8; echo $$n)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

@@ -3,6 +3,7 @@
 import fcntl
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from operator import itemgetter
 from pathlib import Path
@@ -23,6 +24,8 @@ from deliveries.sandbox import SandboxProvider
 from invoices.models import Invoice, Organization
 from tests import factories
 
+_SERVERS = frozenset({"db", "transactional_db", "provider", "sandbox"})
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Try two cases of each table every day, and keep the cores busy from beginning to end.
@@ -41,28 +44,28 @@ def _is_a_further_case(item: pytest.Item) -> bool:
     tried_in_full = item.path.parent.name in {"ledger", "process"}
     return bool(
         cases
-        and _asks_a_server(item)
+        and _servers(item)
         and not (tried_in_full or item.get_closest_marker("slow"))
         and max(cases.indices.values()) > 1
     )
 
 
-def _asks_a_server(item: pytest.Item) -> bool:
-    """Return whether it needs PostgreSQL or the sandbox provider."""
-    servers = {"db", "transactional_db", "provider", "sandbox"}
-    return not servers.isdisjoint(getattr(item, "fixturenames", ()))
+def _servers(item: pytest.Item) -> frozenset[str]:
+    """Return what it needs of PostgreSQL and the sandbox provider."""
+    return _SERVERS.intersection(getattr(item, "fixturenames", ()))
 
 
 def _mixed(items: list[pytest.Item]) -> list[pytest.Item]:
     """Begin with what takes long, and spread what waits more than it works over the rest."""
-    long, asking, others = [], [], []
+    long: list[pytest.Item] = []
+    kinds: defaultdict[frozenset[str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if any(map(item.get_closest_marker, ("browser", "process"))):
             long.append(item)
         else:
-            (asking if _asks_a_server(item) else others).append(item)
+            kinds[_servers(item)].append(item)
     places = [
-        (place / len(kind), item) for kind in (asking, others) for place, item in enumerate(kind)
+        (place / len(kind), item) for kind in kinds.values() for place, item in enumerate(kind)
     ]
     return long + [item for _, item in sorted(places, key=itemgetter(0))]
 

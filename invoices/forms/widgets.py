@@ -1,6 +1,7 @@
 """Widgets for what Django's own are too slow for."""
 
 from collections.abc import Iterable, Iterator
+from html import escape
 from typing import Any
 
 from django import forms
@@ -20,12 +21,12 @@ class LongSelect(forms.Select):
         return format_html("<select{}>{}</select>", attributes, mark_safe("\n".join(options)))  # noqa: S308
 
 
-def _options(choices: Iterable[tuple[Any, Any]], chosen: set[str]) -> Iterator[SafeString]:
+def _options(choices: Iterable[tuple[Any, Any]], chosen: set[str]) -> Iterator[str]:
     for value, label in choices:
         if isinstance(label, list | tuple):
-            yield format_html('<optgroup label="{}">', value)
+            yield f'<optgroup label="{escape(str(value))}">'
             yield from _options(label, chosen)
-            yield mark_safe("</optgroup>")
+            yield "</optgroup>"
         else:
-            selected = mark_safe(" selected") if str(value) in chosen else ""
-            yield format_html('<option value="{}"{}>{}</option>', value, selected, label)
+            selected = " selected" if str(value) in chosen else ""
+            yield f'<option value="{escape(str(value))}"{selected}>{escape(str(label))}</option>'
