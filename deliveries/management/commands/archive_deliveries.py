@@ -46,11 +46,10 @@ class Command(BaseCommand):
         "old provider events."
     )
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        parser.formatter_class = RawDescriptionHelpFormatter
-        parser.epilog = EXPLAINED
-        return parser
+    def create_parser(self, *names: str, **options: Any) -> CommandParser:
+        """Show the examples line by line; Django's own formatter would flow them together."""
+        options |= {"formatter_class": RawDescriptionHelpFormatter, "epilog": EXPLAINED}
+        return super().create_parser(*names, **options)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

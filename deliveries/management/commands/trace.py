@@ -1,10 +1,10 @@
 """`manage.py trace`: the whole story of an invoice's e-mails, on a terminal."""
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import RawDescriptionHelpFormatter
 from datetime import UTC
 from typing import IO, Any, cast
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -25,14 +25,12 @@ Exit code 0 if something was found, 1 if nothing was.
 class Command(BaseCommand):
     help = 'Answer "I never got it": print every step of an invoice\'s e-mails, oldest first.'
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        # Django's own formatter would flow the examples together.
-        parser.formatter_class = RawDescriptionHelpFormatter
-        parser.epilog = EXAMPLES
-        return parser
+    def create_parser(self, *names: str, **options: Any) -> CommandParser:
+        """Show the examples line by line; Django's own formatter would flow them together."""
+        options |= {"formatter_class": RawDescriptionHelpFormatter, "epilog": EXAMPLES}
+        return super().create_parser(*names, **options)
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("term", help="what you were told")
 
     def handle(self, *, term: str, **_: Any) -> None:

@@ -3,7 +3,7 @@
 from argparse import RawDescriptionHelpFormatter
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from deliveries import ledger
 from invoices import agreeing
@@ -30,11 +30,10 @@ Exit code 0 if all agrees, 1 if anything does not, 2 if it was called wrongly,
 class Command(BaseCommand):
     help = "Check that no delivery is lost or doubled, and that invoices and e-mails agree."
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        parser.formatter_class = RawDescriptionHelpFormatter
-        parser.epilog = EXPLAINED
-        return parser
+    def create_parser(self, *names: str, **options: Any) -> CommandParser:
+        """Show the examples line by line; Django's own formatter would flow them together."""
+        options |= {"formatter_class": RawDescriptionHelpFormatter, "epilog": EXPLAINED}
+        return super().create_parser(*names, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         total = ledger.sum_up()

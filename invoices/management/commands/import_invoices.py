@@ -38,10 +38,10 @@ changed; 2: wrong usage, or the file cannot be read.
 class Command(BaseCommand):
     help = "Import a CSV file of invoices as drafts.\n" + TEACHING
 
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+    def create_parser(self, *names: str, **options: Any) -> CommandParser:
         """Keep the lines of the help as they are: its examples are to be copied."""
         options["formatter_class"] = RawDescriptionHelpFormatter
-        return super().create_parser(prog_name, subcommand, **options)
+        return super().create_parser(*names, **options)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE.csv", type=Path)
