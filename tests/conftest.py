@@ -212,3 +212,9 @@ def delivery(invoice: Invoice) -> Delivery:
 def sandbox() -> Iterator[SandboxProvider]:
     with SandboxProvider() as provider:
         yield provider
+
+
+@pytest.fixture
+def as_owner(client: Client, owner: User) -> Client:
+    client.force_login(owner)
+    return client

@@ -15,8 +15,8 @@ from invoices import branding, bulk_sending, inviting, reminders, tokens
 from invoices.models import Invoice, Organization
 from tests import factories
 from tests.browser.rendered import Rendered, got, posted
-from tests.invoices.importing import file_of, row
-from tests.invoices.test_logo import picture
+from tests.invoices.importing.files import file_of, row
+from tests.invoices.settings.test_logo import picture
 from tests.ledger import steps
 
 TODAY = date(2026, 3, 2)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Demo, log_in
-from tests.invoices.importing import LINES_HEADER, file_of, item
+from tests.invoices.importing.files import LINES_HEADER, file_of, item
 
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 widths = pytest.mark.parametrize(

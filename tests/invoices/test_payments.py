@@ -12,14 +12,8 @@ from deliveries import kinds
 from invoices import payments
 from invoices.models import Invoice
 from tests import factories
-from tests.invoices.test_drafts import text
 from tests.ledger import steps
-
-
-@pytest.fixture
-def as_owner(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
+from tests.reading import text
 
 
 @pytest.fixture

@@ -12,16 +12,10 @@ from deliveries import kinds
 from deliveries.models import Delivery
 from invoices.models import Invoice
 from tests import factories
-from tests.invoices.test_drafts import text
 from tests.ledger import steps
+from tests.reading import text
 
 WHY = {"reason": "Ordered twice"}
-
-
-@pytest.fixture
-def as_owner(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
 
 
 def printed(pdf: bytes) -> str:

@@ -23,8 +23,8 @@ from invoicehub.rehearsal.processes import Process
 from invoices.models import Invoice, Organization
 from invoices.sending import send
 from tests import factories
-from tests.invoices.importing import file_of, row
-from tests.invoices.test_batches_page import hidden
+from tests.invoices.importing.files import file_of, row
+from tests.invoices.sending.test_batches_page import hidden
 from tests.process.conftest import database_url, log_lines
 from tests.process.pgbouncer import PgBouncer, needs_pgbouncer
 from tests.process.test_reminders import last_run_day

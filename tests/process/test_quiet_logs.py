@@ -17,7 +17,7 @@ from invoices import tokens
 from invoices.models import Member, Organization
 from tests import factories
 from tests.events.provider import KEY, SECRET, payload
-from tests.invoices.importing import file_of, row
+from tests.invoices.importing.files import file_of, row
 from tests.process.conftest import database_url, log_lines, settled
 
 SETTINGS = {
