@@ -53,8 +53,7 @@ class Worker:
         self._threads = threads
         self._lane = lane
         self._chance = chance
-        # By lease, not by delivery: a worker that lost a row can have claimed it again itself.
-        self._in_flight: dict[_Lease, _Running] = {}
+        self._in_flight: dict[_Lease, _Running] = {}  # by `Claim.lease`
         # Reports of finished attempts, and None to wake the dispatcher. A SimpleQueue, because a
         # signal handler may put into it while this very thread waits on it.
         self._inbox: queue.SimpleQueue[Report | None] = queue.SimpleQueue()
@@ -87,6 +86,10 @@ class Worker:
         """Stop claiming; `run` returns when what runs has ended. Safe in a signal handler."""
         self._stopping = True
         self._wake()
+
+    def rest(self, seconds: float) -> None:
+        """Wait so long, or until `stop`."""
+        self._collect(seconds)
 
     @property
     def is_stopping(self) -> bool:
@@ -156,11 +159,6 @@ class Worker:
         """Record what finished, keep what runs, claim what fits. Return how many were claimed."""
         close_old_connections()
         moment = time.monotonic()
-        if moment >= self._beat_at:
-            presence.beat(self.name, threads=self._threads, in_flight=len(self._in_flight))
-            ledger.follow_up(self._lane)
-            ledger.follow_up_reports()
-            self._beat_at = moment + presence.BEAT_EVERY.total_seconds()
         if moment >= self._renew_at:
             self._give_up_on_the_overdue(pool, moment)
             self._renew_leases()
@@ -169,7 +167,21 @@ class Worker:
         for claim in claimed:
             self._start(pool, claim)
         metrics.count_lost_leases(claimed)
+        if moment >= self._beat_at:
+            self._keep_house()
+            self._beat_at = moment + presence.BEAT_EVERY.total_seconds()
         return len(claimed)
+
+    def _keep_house(self) -> None:
+        """Say that the worker is alive, and take up what could not be followed before.
+
+        Comes last, and what is wrong with one row of it must not keep the others from being sent.
+        """
+        presence.beat(self.name, threads=self._threads, in_flight=len(self._in_flight))
+        ledger.undoing_nothing(
+            lambda: ledger.follow_up(self._lane), otherwise="kinds could not follow deliveries"
+        )
+        ledger.undoing_nothing(ledger.follow_up_reports, otherwise="reports could not be followed")
 
     def _settle_and_claim(self, moment: float) -> list[Claim]:
         reports = self._unrecorded
@@ -214,7 +226,7 @@ class Worker:
         """Let go of attempts whose outcomes are recorded."""
         for report in reports:
             # An attempt that was given up has been let go of before.
-            self._in_flight.pop(_lease(report.claim), None)
+            self._in_flight.pop(report.claim.lease, None)
         if any(report.database_gone for report in reports):
             self._threads_trouble.grow(moment)
         elif reports:
@@ -222,7 +234,7 @@ class Worker:
 
     def _start(self, pool: ThreadPool, claim: Claim) -> None:
         running = _Running(claim, deadline=time.monotonic() + self._hard_limit_seconds)
-        self._in_flight[_lease(claim)] = running
+        self._in_flight[claim.lease] = running
         pool.submit(lambda: self._attempt(running))
 
     def _attempt(self, running: "_Running") -> None:
@@ -237,7 +249,7 @@ class Worker:
 
     def _unreported(self) -> dict["_Lease", "_Running"]:
         """Return the attempts that threads have in hand."""
-        reported = {_lease(report.claim) for report in self._unrecorded}
+        reported = {report.claim.lease for report in self._unrecorded}
         return {lease: r for lease, r in self._in_flight.items() if lease not in reported}
 
     def _give_up_on_the_overdue(self, pool: ThreadPool, moment: float) -> None:
@@ -256,9 +268,13 @@ class Worker:
 
     def _renew_leases(self) -> None:
         kept = [running for running in self._unreported().values() if not running.lost]
-        lost = ledger.extend([running.claim for running in kept], lease=self._policy.lease)
+        if not kept:
+            return
+        with transaction.atomic():
+            ledger.lock_lane(self._lane)
+            lost = ledger.extend([running.claim for running in kept], lease=self._policy.lease)
         for running in kept:
-            if running.claim.delivery_id in lost:
+            if running.claim in lost:
                 running.lost = True
                 logger.warning("lease lost while running", extra=running.claim.log_fields)
 
@@ -270,10 +286,6 @@ class Worker:
 
 
 _Lease = tuple[int, int]
-
-
-def _lease(claim: Claim) -> _Lease:
-    return claim.delivery_id, claim.token
 
 
 class _Running:

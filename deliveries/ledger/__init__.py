@@ -2,7 +2,7 @@
 
 Each function is one short transaction, or joins the caller's; its docstring says which. Every
 transition is one UPDATE filtered by the state and the lease token it expects.
-Lock order: lane, then deliveries by id, then invoices.
+Lock order: lane, then deliveries by id, then invoices; docs/architecture.md tells the exception.
 """
 
 from deliveries.ledger.archiving import (
@@ -21,7 +21,7 @@ from deliveries.ledger.correcting import note_correction
 from deliveries.ledger.following_up import follow_up_reports, report
 from deliveries.ledger.forgetting import count_forgettable, forget_reports
 from deliveries.ledger.handing_over import LeaseTooShort, begin_hand_over
-from deliveries.ledger.hooks import follow_up
+from deliveries.ledger.hooks import follow_up, undoing_nothing
 from deliveries.ledger.lag import lag, ready, seconds_to_send
 from deliveries.ledger.lanes import configure, heed_rate, lock_lane, pause, record_results, resume
 from deliveries.ledger.mailboxes import blamed
@@ -90,6 +90,7 @@ __all__ = [
     "settle_batch",
     "singled_out",
     "sum_up",
+    "undoing_nothing",
     "vouch",
     "wake_due",
 ]

@@ -28,10 +28,10 @@ def singled_out(claim: Claim) -> bool:
 # Blames since a person last replayed it, which is a new beginning.
 _SINGLED_OUT = """
     WITH blame AS (
-        SELECT at, lead(at) OVER (ORDER BY id) AS next FROM deliveries_deliveryevent
+        SELECT at, lead(at) OVER (ORDER BY id) AS next FROM ONLY deliveries_deliveryevent
         WHERE delivery_id = %(id)s AND type = 'released' AND details @> '{"blames_lane": true}'
           AND id > coalesce((
-            SELECT max(id) FROM deliveries_deliveryevent
+            SELECT max(id) FROM ONLY deliveries_deliveryevent
             WHERE delivery_id = %(id)s AND type = 'replayed'
           ), 0)
         ORDER BY id DESC LIMIT 200

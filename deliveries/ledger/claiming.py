@@ -33,6 +33,11 @@ class Claim:
     lost_by: str | None = None
 
     @property
+    def lease(self) -> tuple[int, int]:
+        """Which lease it is: a worker that lost a row can have claimed it again itself."""
+        return self.delivery_id, self.token
+
+    @property
     def log_fields(self) -> dict[str, object]:
         return {
             "correlation_id": self.correlation_id,
@@ -87,13 +92,17 @@ def claim(
     return [_claim(row, lane) for row in (*recovered, *ready)]
 
 
-def extend(claims: Sequence[Claim], *, lease: timedelta, now: datetime | None = None) -> set[int]:
-    """Renew leases still held; return the ids of those that are lost. One statement.
+def extend(
+    claims: Sequence[Claim], *, lease: timedelta, now: datetime | None = None
+) -> list[Claim]:
+    """Renew leases still held; return the claims that are lost. One statement.
 
-    In id order, as every lock on deliveries, so that two workers never wait for each other.
+    Joins the caller's transaction, in which the lane is locked: a claim beside it would not count
+    a lease that had just run out, and is about to hold again. In id order, as every lock on
+    deliveries, so that two workers never wait for each other.
     """
     if not claims:
-        return set()
+        return []
     held = sql.rows(
         f"""
         WITH mine AS (
@@ -103,7 +112,7 @@ def extend(claims: Sequence[Claim], *, lease: timedelta, now: datetime | None = 
             WHERE d.status = 'running' ORDER BY d.id FOR NO KEY UPDATE OF d
         )
         UPDATE ONLY deliveries_delivery d SET locked_until = {sql.NOW} + %(lease)s
-        FROM mine WHERE d.id = mine.id RETURNING d.id
+        FROM mine WHERE d.id = mine.id RETURNING d.id, d.lease_token
         """,
         {
             "ids": [claim.delivery_id for claim in claims],
@@ -112,7 +121,8 @@ def extend(claims: Sequence[Claim], *, lease: timedelta, now: datetime | None = 
             "now": now,
         },
     )
-    return {claim.delivery_id for claim in claims} - {row.id for row in held}
+    renewed = {(row.id, row.lease_token) for row in held}
+    return [claim for claim in claims if claim.lease not in renewed]
 
 
 def wake_due(lane: str, *, limit: int = 1000, now: datetime | None = None) -> int:

@@ -1,7 +1,9 @@
-"""Start-time fair queuing between flows, a flow being one organization and kind in a lane.
+"""Fair queuing between flows, a flow being one organization and kind in a lane.
 
-Goyal, Vin, Cheng: "Start-time Fair Queuing" (1996). A delivery gets, once, at request time,
-max(the lane's virtual time, its flow's last tag) + 1/weight; ready rows go in order of that tag.
+After Goyal, Vin, Cheng: "Start-time Fair Queuing" (1996), but by the tag at which a turn ends, as
+in Golestani's self-clocked fair queuing (INFOCOM 1994): a delivery gets, once, at request time,
+max(the lane's virtual time, its flow's last tag) + 1/weight; ready rows go in order of that tag,
+and the virtual time is the tag of the row taken last.
 One index serves the claim, however many flows there are.
 """
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from psycopg.types.json import Jsonb
 
 from deliveries import correlation
-from deliveries.ledger import mailboxes, sql, timeline, waiting
+from deliveries.ledger import hooks, mailboxes, sql, timeline, waiting
 from deliveries.ledger.loudness import LOUDNESS, RANK
 from deliveries.models import Delivery, DeliveryEvent, ProviderEvent
 from deliveries.reasons import sentence
@@ -68,13 +68,23 @@ def _found_for(message_ids: Sequence[str]) -> list[sql.Row]:
 def follow_up_reports(*, limit: int = 200, now: datetime | None = None) -> int:
     """Let deliveries follow reports that wait although they were sent; return how many.
 
-    One transaction. Mostly none: it is for what was settled by a worker of an older version.
+    One transaction. Mostly none: it is for what was settled by a worker of an older version, and
+    for what could not be followed then. One that still cannot holds up no other.
     """
     with transaction.atomic():
         return sum(
-            _apply(waiting.lately(link, since=SWEPT_FOR, limit=limit, now=now), now)
+            _apply_each(waiting.lately(link, since=SWEPT_FOR, limit=limit, now=now), now)
             for link in waiting.Link
         )
+
+
+def _apply_each(events: Sequence[sql.Row], now: datetime | None) -> int:
+    """Apply all that can be applied: together, else one by one, each in a savepoint."""
+    if hooks.undoing_nothing(
+        lambda: _apply(events, now), otherwise="a report could not be followed"
+    ):
+        return len(events)
+    return sum(_apply_each([event], now) for event in events) if len(events) > 1 else 0
 
 
 def _insert(told: Report, now: datetime | None) -> sql.Row:
@@ -111,8 +121,9 @@ def _find_and_apply(event: sql.Row, told: Report, now: datetime | None) -> None:
     if found is None:
         logger.warning("provider event of an unknown message", extra={"event": told.event_id})
     elif found.status == Delivery.Status.SENT:
-        event.delivery_id = found.id
-        event.beside = found.provider_message_id
+        event.delivery_id, event.beside = found.id, found.provider_message_id
+        event.correlation_id, event.kind = found.correlation_id, found.kind
+        event.reference = found.reference
         if told.at is None:
             event.happened_at = _told_at(event) or event.happened_at
             ProviderEvent.objects.filter(pk=event.id).update(happened_at=event.happened_at)
@@ -129,7 +140,8 @@ def _delivery_of(told: Report) -> sql.Row:
     """
     found = sql.one(
         """
-        SELECT id, status, provider_message_id FROM deliveries_delivery
+        SELECT id, status, provider_message_id, correlation_id, kind, reference
+        FROM deliveries_delivery
         WHERE provider_message_id = %(id)s AND provider_message_id <> '' AND status = 'sent'
         ORDER BY id DESC LIMIT 1
         """,
@@ -137,7 +149,8 @@ def _delivery_of(told: Report) -> sql.Row:
     )
     return found or sql.one(
         """
-        SELECT id, status, provider_message_id FROM deliveries_delivery
+        SELECT id, status, provider_message_id, correlation_id, kind, reference
+        FROM deliveries_delivery
         WHERE idempotency_key = %(tag)s
         """,
         {"tag": told.tag},
@@ -237,7 +250,12 @@ def _tell(events: Sequence[sql.Row], now: datetime | None) -> None:
         logger.info(
             "provider event applied",
             extra={
+                # The click's, so that it is found with all else; the webhook's stands beside it.
+                "correlation_id": event.correlation_id,
+                "told_under": correlation_id,
                 "delivery": event.delivery_id,
+                "kind": event.kind,
+                "invoice": event.reference,
                 "outcome": event.outcome,
                 "event": event.event_id,
             },

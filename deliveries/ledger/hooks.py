@@ -1,6 +1,7 @@
 """Telling a delivery's kind what became of it, inside the transaction that records it."""
 
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -12,9 +13,11 @@ from deliveries.models import Delivery
 logger = logging.getLogger(__name__)
 
 
-# How long a hook may wait for a row that somebody else has locked. It waits inside the settling
-# transaction, under the lane's lock: one stuck invoice must not hold up the fleet.
+# How long a hook may wait for a row that somebody else has locked, and all hooks of one call
+# together. They wait inside the settling transaction, under the lane's lock: neither one stuck
+# invoice nor a hundred of them must hold up the fleet.
 LOCK_PATIENCE = "250ms"
+PATIENCE_SECONDS = 1.0
 LOCK_NOT_AVAILABLE = "55P03"
 
 
@@ -25,8 +28,24 @@ def settled(delivery_ids: Iterable[int]) -> None:
     writes are rolled back, and `follow_up` calls it again later. Where the connection itself is
     lost, the whole transaction is to be tried again, so that goes up.
     """
-    failed = _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_settled(delivery))
-    _note_unfollowed(failed)
+    _note_unfollowed(_call(delivery_ids, _on_settled, seconds=PATIENCE_SECONDS))
+
+
+def undoing_nothing(step: Callable[[], object], *, otherwise: str) -> bool:
+    """Take a step that may fail by itself: it is logged so, and the caller's record stays.
+
+    In a savepoint. Return whether it went well. Where the connection itself is lost, the whole
+    transaction is to be tried again: that goes up.
+    """
+    try:
+        with transaction.atomic():
+            step()
+    except Exception as error:
+        if _connection_lost(error):
+            raise
+        logger.exception(otherwise)
+        return False
+    return True
 
 
 def follow_up(lane: str, *, limit: int = 100) -> int:
@@ -38,7 +57,7 @@ def follow_up(lane: str, *, limit: int = 100) -> int:
         rows = sql.rows(
             """
             SELECT d.id FROM deliveries_unfolloweddelivery unfollowed
-            JOIN deliveries_delivery d ON d.id = unfollowed.delivery_id
+            JOIN ONLY deliveries_delivery d ON d.id = unfollowed.delivery_id
             WHERE d.lane = %(lane)s AND d.kind = ANY(%(kinds)s)
             ORDER BY unfollowed.since, d.id LIMIT %(limit)s
             FOR NO KEY UPDATE OF unfollowed SKIP LOCKED
@@ -48,10 +67,7 @@ def follow_up(lane: str, *, limit: int = 100) -> int:
         ids = [row.id for row in rows]
         # One that was replayed since is on its way to another final state.
         final = Delivery.objects.filter(pk__in=ids, status__in=Delivery.FINAL)
-        failed = _call(
-            final.values_list("pk", flat=True),
-            lambda delivery: kinds.get(delivery.kind).on_settled(delivery),
-        )
+        failed = _call(final.values_list("pk", flat=True), _on_settled, seconds=PATIENCE_SECONDS)
         _note_unfollowed(failed)
         followed = [delivery_id for delivery_id in ids if delivery_id not in failed]
         sql.run(
@@ -66,7 +82,7 @@ def replayed(delivery_ids: Iterable[int]) -> set[int]:
 
     Return the ids of those whose invoice somebody else has locked, so that they stay as they are.
     """
-    failed = _call(delivery_ids, lambda delivery: kinds.get(delivery.kind).on_replayed(delivery))
+    failed = _call(delivery_ids, _on_replayed)
     # A fault of ours must not keep a person from replaying; somebody else's lock passes.
     return {id_ for id_, error in failed.items() if _sqlstate(error) == LOCK_NOT_AVAILABLE}
 
@@ -83,35 +99,60 @@ def _note_unfollowed(delivery_ids: Collection[int]) -> None:
         )
 
 
-def _call(delivery_ids: Iterable[int], hook: Callable[[Delivery], None]) -> dict[int, Exception]:
-    """Call the hook for each, in a savepoint of its own; return what failed, by id."""
+def _on_settled(delivery: Delivery) -> None:
+    kinds.get(delivery.kind).on_settled(delivery)
+
+
+def _on_replayed(delivery: Delivery) -> None:
+    kinds.get(delivery.kind).on_replayed(delivery)
+
+
+def _call(
+    delivery_ids: Iterable[int],
+    hook: Callable[[Delivery], None],
+    *,
+    seconds: float = float("inf"),
+) -> dict[int, Exception]:
+    """Call the hook for each, in a savepoint of its own; return what failed, by id.
+
+    Those whose turn comes only after so many seconds have failed as well.
+    """
     ids = list(delivery_ids)
     failed: dict[int, Exception] = {}
     if not ids:
         return failed
+    until = time.monotonic() + seconds
     sql.run(f"SET LOCAL lock_timeout = '{LOCK_PATIENCE}'", {})
     # Hooks lock invoices: two batches that share some must come to them in the same order.
     deliveries = list(Delivery.objects.filter(pk__in=ids).order_by("invoice_id", "pk"))
     if _call_together(deliveries, hook):
         deliveries = []
     for delivery in deliveries:
-        try:
-            with transaction.atomic():
-                hook(delivery)
-        except Exception as error:
-            if _connection_lost(error):
-                raise
+        if time.monotonic() > until:
+            failed[delivery.pk] = TimeoutError("Others before it took all the time there was.")
+        elif error := _failure(hook, delivery):
             failed[delivery.pk] = error
-            logger.exception(
-                "kind could not follow its delivery",
-                extra={
-                    "correlation_id": delivery.correlation_id,
-                    "delivery": delivery.pk,
-                    "invoice": delivery.reference,
-                },
-            )
     sql.run("SET LOCAL lock_timeout = DEFAULT", {})
     return failed
+
+
+def _failure(hook: Callable[[Delivery], None], delivery: Delivery) -> Exception | None:
+    try:
+        with transaction.atomic():
+            hook(delivery)
+    except Exception as error:
+        if _connection_lost(error):
+            raise
+        logger.exception(
+            "kind could not follow its delivery",
+            extra={
+                "correlation_id": delivery.correlation_id,
+                "delivery": delivery.pk,
+                "invoice": delivery.reference,
+            },
+        )
+        return error
+    return None
 
 
 def _call_together(deliveries: list[Delivery], hook: Callable[[Delivery], None]) -> bool:

@@ -34,7 +34,7 @@ def seconds_to_send(claims: Sequence[Claim]) -> dict[tuple[int, int], float]:
     found = sql.rows(
         """
         SELECT id, lease_token, extract(epoch FROM sent_at - waiting_since)::float8 AS seconds
-        FROM deliveries_delivery
+        FROM ONLY deliveries_delivery
         JOIN unnest(%(ids)s::bigint[], %(tokens)s::bigint[]) AS claim (id, lease_token)
             USING (id, lease_token)
         WHERE status = 'sent'

@@ -50,7 +50,7 @@ def replay(
 
 
 class Case(Enum):
-    """How a dead letter can be sent again; design section 6."""
+    """How a dead letter can be sent again; see docs/architecture.md."""
 
     # The provider refused it, or never got it: composed from today's data under a new key.
     ANEW = "anew"

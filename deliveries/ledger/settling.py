@@ -81,19 +81,32 @@ def _record(
     with transaction.atomic():
         rows = sql.rows(_SETTLE, _columns(settlements, now))
         settled = {(row.id, row.token): row for row in rows}
-        held = [(c, o, settled[_lease(c)]) for c, o in settlements if _lease(c) in settled]
+        held = [(c, o, settled[c.lease]) for c, o in settlements if c.lease in settled]
         timeline.record([_event(c, o, row.attempts, worker) for c, o, row in held], now=now)
         sent = [row.provider_message_id for row in rows if row.status == Delivery.Status.SENT]
-        following_up.catch_up(sent, [_judged(c, o) for c, o, _row in held], now=now)
+        _catch_up(sent, [_judged(c, o) for c, o, _row in held], now)
         hooks.settled([row.id for row in rows if row.status in Delivery.FINAL])
     for claim, outcome, row in held:
         _log(claim, outcome, row, worker)
-    lost = [claim for claim, _ in settlements if _lease(claim) not in settled]
+    lost = [claim for claim, _ in settlements if claim.lease not in settled]
     for claim in lost:
         logger.warning(
             "outcome not recorded: lease lost", extra={**claim.log_fields, "worker": worker}
         )
     return lost
+
+
+def _catch_up(
+    sent: Sequence[str], judged: Sequence[mailboxes.Judged], now: datetime | None
+) -> None:
+    """Follow what was reported before; what cannot be followed must not undo the record."""
+    if not hooks.undoing_nothing(
+        lambda: following_up.catch_up(sent, judged, now=now),
+        otherwise="reports could not be followed; they are tried again",
+    ):
+        hooks.undoing_nothing(
+            lambda: mailboxes.note([], judged, now=now), otherwise="mailboxes could not be noted"
+        )
 
 
 def _judged(claim: Claim, outcome: Outcome) -> mailboxes.Judged:
@@ -102,10 +115,6 @@ def _judged(claim: Claim, outcome: Outcome) -> mailboxes.Judged:
         refused=outcome.refused if isinstance(outcome, Dead) else {},
         took_all=isinstance(outcome, Sent) and outcome.took_recipients,
     )
-
-
-def _lease(claim: Claim) -> tuple[int, int]:
-    return claim.delivery_id, claim.token
 
 
 # A batch may hold two outcomes for one row, of which one is stale: a worker that lost a lease can

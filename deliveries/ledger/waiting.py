@@ -17,7 +17,8 @@ class Link(Enum):
 
 _COLUMNS = """
     event.id, event.event_id, event.outcome, event.provider_message_id, event.happened_at,
-    event.reason, event.address, d.id AS delivery_id, d.provider_message_id AS beside
+    event.reason, event.address, d.id AS delivery_id, d.provider_message_id AS beside,
+    d.correlation_id, d.kind, d.reference
 """
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deliveries import ledger
+from deliveries import correlation, ledger
 from deliveries.errors import LeaseLost
 from deliveries.ledger.loudness import LOUDNESS
 from deliveries.models import Delivery, DeliveryEvent, Mailbox, ProviderEvent
@@ -259,6 +259,20 @@ def test_an_event_that_is_rolled_back_leaves_nothing(program: Programs, sent: De
     provider.rollback()
     assert fresh(sent).after_sending == ""
     assert report(told("bounced")) == [True]
+
+
+def test_its_log_line_is_found_with_the_clicks_own(
+    sent: Delivery, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"), correlation.bound(correlation_id="of-the-webhook"):
+        report(told("delivered"))
+    [line] = [each for each in caplog.records if each.message == "provider event applied"]
+    fields = vars(line)
+    assert (fields["correlation_id"], fields["told_under"], fields["invoice"]) == (
+        sent.correlation_id,
+        "of-the-webhook",
+        sent.reference,
+    )
 
 
 def test_the_sweep_finds_what_an_older_worker_settled(delivery: Delivery) -> None:

@@ -12,7 +12,7 @@ from deliveries import kinds, ledger, tracing
 from deliveries.ledger import Archived, Sum, Wanted
 from deliveries.models import Delivery, DeliveryEvent, Message, ProviderEvent
 from deliveries.reports import Report
-from invoices import agreeing, resending
+from invoices import agreeing, resending, sending
 from invoices.models import Invoice, Organization
 from invoices.sending import send
 from tests import factories
@@ -174,7 +174,7 @@ def test_sending_an_archived_invoice_again_is_a_new_intent(
     archive()
     again = resending.send_again(
         invoice.pk,
-        number=resending.next_again(invoice),
+        number=sending.times_requested(invoice),
         reason="lost",
         organization=invoice.organization,
         user_id=owner.pk,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from deliveries import ledger
+from deliveries.ledger import hooks
 from deliveries.models import Delivery, UnfollowedDelivery
 from invoices.models import Invoice, Organization
 from tests import factories
@@ -51,6 +52,27 @@ def test_one_that_fails_for_ever_does_not_keep_the_others_waiting(
     done = [ledger.follow_up("email", limit=1) for _ in range(2)]
     assert sorted(done) == [0, 1]
     assert note.settled == [(good.pk, Status.SENT)]
+
+
+def test_once_the_time_for_all_is_up_the_rest_follows_later(
+    note: Note, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred locked invoices must not hold the lane for a hundred times one's patience."""
+    deliveries = note.request_many(organization, 3)
+    tried: list[int] = []
+
+    def fail_slowly(delivery: Delivery) -> None:
+        tried.append(delivery.pk)
+        fail(delivery)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(note, "on_settled", fail_slowly)
+        slow.setattr(hooks, "PATIENCE_SECONDS", -1.0)
+        ledger.settle_batch([(held, SENT) for held in claim(capacity=3)], worker="worker-1")
+    assert len(tried) == 1  # the try to do all of them at once
+    assert UnfollowedDelivery.objects.count() == 3
+    assert ledger.follow_up("email") == 3
+    assert sorted(pk for pk, _ in note.settled) == sorted(each.pk for each in deliveries)
 
 
 @pytest.mark.usefixtures("transactional_db")

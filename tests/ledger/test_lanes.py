@@ -238,7 +238,7 @@ def test_what_runs_may_end_while_the_lane_is_paused(organization: Organization) 
     make_deliveries(organization, 1)
     [held] = claim()
     pause(30)
-    assert ledger.extend([held], lease=timedelta(seconds=60), now=at(5)) == set()
+    assert ledger.extend([held], lease=timedelta(seconds=60), now=at(5)) == []
     settle(held, SENT, now=at(6))
 
 

@@ -195,7 +195,7 @@ class LedgerMachine(RuleBasedStateMachine):
         attempt = pick(self.attempts, place)
         row, holds = self.model.row(attempt), self.model.holds(attempt)
         lost = ledger.extend([attempt.claim], lease=LEASE, now=self.model.now)
-        assert lost == (set() if holds else {row.pk})
+        assert lost == ([] if holds else [attempt.claim])
         if holds:
             row.locked_until = self.model.now + LEASE
 

@@ -19,6 +19,7 @@ from tests.worker.conftest import Request, Start
 from tests.worker.stage import (
     FakeProvider,
     Gate,
+    another_connection,
     change,
     count_cycles,
     events,
@@ -40,6 +41,28 @@ def claim_as(worker: str) -> list[Claim]:
     return ledger.claim(
         "email", worker=worker, capacity=5, lease=timedelta(seconds=60), max_claims=3
     )
+
+
+def test_leases_are_renewed_under_the_lanes_lock(
+    start: Start, waiting: Delivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a claim beside it would not count a lease that had just run out, and take one more."""
+    renew, locked = ledger.extend, []
+
+    def extend(claims: list[Claim], *, lease: timedelta) -> list[Claim]:
+        with another_connection() as other:
+            lane = "SELECT FROM deliveries_lane WHERE name = 'email' FOR UPDATE SKIP LOCKED"
+            locked.append(other.execute(lane).fetchone() is None)
+        return renew(claims, lease=lease)
+
+    monkeypatch.setattr(ledger, "extend", extend)
+    gate = Gate("id")
+    start(FakeProvider(gate), lease=1.0, send_timeout=0.5)
+    gate.await_entry()
+    eventually(lambda: locked)
+    gate.opened.set()
+    eventually(lambda: is_sent(waiting))
+    assert all(locked)
 
 
 def test_a_worker_that_lost_its_lease_records_nothing(

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.template import engines
 
 from deliveries import ledger
-from deliveries.models import Delivery, DeliveryEvent, Message, WorkerPresence
+from deliveries.models import Delivery, DeliveryEvent, Message, ProviderEvent, WorkerPresence
 from deliveries.providers import Receipt
 from deliveries.providers.sandbox import SandboxProvider
 from deliveries.sandbox import SandboxProvider as Sandbox
@@ -229,3 +229,23 @@ def test_a_running_worker_is_present_with_what_it_has_in_hand(
     assert (presence.name, presence.threads) == ("mail-1", 3)
     running.stop()
     assert not WorkerPresence.objects.exists()
+
+
+def test_a_report_that_cannot_be_followed_keeps_nobody_from_being_sent(
+    start: Start, request_delivery: Request
+) -> None:
+    odd, good = request_delivery(), request_delivery()
+    change(odd, status="sent", sent_at=Now(), finished_at=Now(), provider_message_id="msg-1")
+    # Of a newer version, which knows outcomes that this one does not.
+    ProviderEvent.objects.create(
+        event_id="odd",
+        type="email.quarantined",
+        outcome="quarantined",
+        provider_message_id="msg-1",
+        happened_at=Now(),
+    )
+    start(FakeProvider())
+    eventually(lambda: is_sent(good))
+    # A second round: the first one may have come before the worker looked after reports.
+    later = request_delivery()
+    eventually(lambda: is_sent(later))

@@ -96,7 +96,7 @@ class Command(BaseCommand):
                     logger.warning("waiting for the database", extra={"error": str(error)})
                 waiting = True
                 connection.close()
-                time.sleep(WAIT_SECONDS)
+                worker.rest(WAIT_SECONDS)
         return False
 
 
