@@ -6,7 +6,7 @@ time zone. One reminder per invoice and day, however often a day's run is fired,
 """
 
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -19,7 +19,7 @@ from deliveries.models import Delivery, DeliveryQuerySet
 from invoices import mailboxes
 from invoices.calendar import local_day, next_run, run_of
 from invoices.models import Customer, Invoice, Organization
-from invoices.overdue import BATCH, due_pages
+from invoices.overdue import BATCH, Due, due_pages
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +66,13 @@ def record(day: date, *, batch: int = BATCH) -> Generator[Progress, None, None]:
 def dedupe_key(invoice_id: int, day: date) -> str:
     """Return the name of the intent "remind of this invoice on that day", taken for life."""
     return f"reminder:{invoice_id}:{day.isoformat()}"
+
+
+def recorded_for(day: date, page: Sequence[Due]) -> set[int]:
+    """Return which of these invoices have their reminder of that day already; one query."""
+    keys = {dedupe_key(due.invoice_id, day): due.invoice_id for due in page}
+    known = Delivery.objects.filter(dedupe_key__in=keys).values_list("dedupe_key", flat=True)
+    return {keys[key] for key in known}
 
 
 def day_of(delivery: Delivery) -> date:
@@ -183,18 +190,24 @@ def _set_paused(subject: Invoice | Customer, paused: bool, user_id: int) -> None
 
 
 def next_reminder(
-    invoice: Invoice, *, now: datetime, already: int, refused: bool = False
+    invoice: Invoice,
+    *,
+    now: datetime,
+    already: int,
+    last: date | None = None,
+    refused: bool = False,
 ) -> datetime | None:
     """Return when the invoice would get its next reminder as things stand; None if never.
 
-    `already` is how many it has been sent or is to be sent; `refused` says that every recipient's
-    mailbox refuses e-mail (`mailboxes.all_refuse`). Needs organization and customer.
+    `already` is how many it has been sent or is to be sent, `last` the last day that has one: the
+    run may have been fired before its hour. `refused` says that every recipient's mailbox refuses
+    e-mail (`mailboxes.all_refuse`). Needs organization and customer.
     """
     if invoice.sent_at is None or hindrances(invoice, already=already, refused=refused):
         return None
     organization = invoice.organization
     sent_on = local_day(invoice.sent_at, organization.time_zone)
-    moment = next_run(now)
+    moment = max(next_run(now), next_run(run_of(last))) if last else next_run(now)
     first_day = invoice.due_on + timedelta(days=organization.reminders_after_days)
     # A zone is at most a day away from UTC: start looking no earlier than that.
     moment = max(moment, next_run(run_of(max(first_day, sent_on)) - timedelta(days=2)))

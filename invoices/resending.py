@@ -17,7 +17,14 @@ from deliveries.models import Delivery, DeliveryEvent
 from invoices import drafting
 from invoices.draft import Draft, holds
 from invoices.models import Invoice, Organization
-from invoices.sending import KIND, CannotBeSent, last_delivery, lock_last_delivery
+from invoices.sending import (
+    KIND,
+    CannotBeSent,
+    key_of,
+    last_delivery,
+    lock_last_delivery,
+    times_requested,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +51,6 @@ class Retry:
         return self.case is not Case.SAME
 
 
-def next_again(invoice: Invoice) -> int:
-    """Return the number of the next deliberate sending: how many there were before it."""
-    return Delivery.objects.filter(invoice=invoice, kind=KIND).count()
-
-
 def may_be_sent_again(invoice: Invoice, last: Delivery | None) -> bool:
     """Whether a further e-mail is a question at all: it has left, and none is under way or dead.
 
@@ -67,13 +69,12 @@ def send_again(
 ) -> Delivery:
     """Promise one more e-mail of an invoice that was sent; one transaction.
 
-    `number` comes from the page that asked (see `next_again`): a second click on it finds the first
-    one's delivery. Raise `Invoice.DoesNotExist`, `CannotBeSent`.
+    `number` comes from the page that asked (see `times_requested`): a second click on it finds the
+    first one's delivery. Raise `Invoice.DoesNotExist`, `CannotBeSent`.
     """
     with transaction.atomic():
         invoice = drafting.lock(invoice_id, organization)
-        # As Send names its intents; an imported invoice has none before it.
-        key = f"invoice:{invoice.pk}:again:{number}" if number else f"invoice:{invoice.pk}"
+        key = key_of(invoice.pk, earlier=number)
         if not Delivery.objects.filter(dedupe_key=key).exists():
             _insist_on_sendable_again(invoice, number)
             Invoice.objects.filter(pk=invoice.pk, status=Invoice.Status.FAILED).update(
@@ -91,7 +92,7 @@ def send_again(
 
 def _insist_on_sendable_again(invoice: Invoice, number: int) -> None:
     last = last_delivery(invoice)
-    if number != next_again(invoice):
+    if number != times_requested(invoice):
         raise CannotBeSent(
             _("%(number)s was sent again meanwhile: look at it anew.") % {"number": invoice.number}
         )

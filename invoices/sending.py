@@ -99,8 +99,10 @@ def key_of(invoice_id: int, *, earlier: int) -> str:
     return f"invoice:{invoice_id}:again:{earlier}" if earlier else f"invoice:{invoice_id}"
 
 
+def times_requested(invoice: Invoice) -> int:
+    """Return how many deliveries of its own e-mail the invoice has had: what numbers the next."""
+    return Delivery.objects.filter(invoice=invoice, kind=KIND).count()
+
+
 def _next_key(invoice: Invoice, last: Delivery | None) -> str:
-    if last is None:
-        return key_of(invoice.pk, earlier=0)
-    earlier = Delivery.objects.filter(invoice=invoice, kind=KIND).count()
-    return key_of(invoice.pk, earlier=earlier)
+    return key_of(invoice.pk, earlier=times_requested(invoice) if last else 0)

@@ -10,7 +10,7 @@ from invoices import resending, validation, voiding
 
 
 class AgainForm(forms.Form):
-    """Why an invoice is sent once more; `number` names the intent, see `resending.next_again`."""
+    """Why an invoice is sent once more; `number` names the intent: `sending.times_requested`."""
 
     number = forms.IntegerField(min_value=0, max_value=10_000_000, widget=forms.HiddenInput)
     reason = forms.CharField(

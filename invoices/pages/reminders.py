@@ -72,7 +72,7 @@ def reminders_card(invoice: Invoice, *, member: Member, formats: Formats) -> Rem
     already = counts["recorded"] - counts["cancelled"]
     refusing = mailboxes.refusing([invoice]).get(invoice.pk, ())
     refused = mailboxes.all_refuse(invoice, refusing)
-    upcoming = _next(invoice, already, refused, formats)
+    upcoming = _next(invoice, latest, already, refused, formats)
     warned = tuple(each.sentence for each in refusals.of_refusals(refusing, formats))
     return RemindersCard(
         invoice_id=invoice.pk,
@@ -88,9 +88,14 @@ def reminders_card(invoice: Invoice, *, member: Member, formats: Formats) -> Rem
     )
 
 
-def _next(invoice: Invoice, already: int, refused: bool, formats: Formats) -> datetime | None:
+def _next(
+    invoice: Invoice, latest: Sequence[Delivery], already: int, refused: bool, formats: Formats
+) -> datetime | None:
+    last = max(map(reminders.day_of, latest), default=None)
     try:
-        return reminders.next_reminder(invoice, now=formats.now, already=already, refused=refused)
+        return reminders.next_reminder(
+            invoice, now=formats.now, already=already, last=last, refused=refused
+        )
     except (OverflowError, KeyError, ValueError):
         # Imported data: due in the year 9999, or in a time zone that nobody knows.
         return None

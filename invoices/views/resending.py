@@ -21,7 +21,7 @@ from invoices.addresses import recipients_of
 from invoices.forms.acts import AgainForm
 from invoices.methods import only
 from invoices.models import Invoice
-from invoices.sending import CannotBeSent, last_delivery
+from invoices.sending import CannotBeSent, last_delivery, times_requested
 from invoices.views.drafts import died_at
 from invoices.views.page import whole_page
 
@@ -33,7 +33,7 @@ from invoices.views.page import whole_page
 def send_again(request: MemberRequest, invoice_id: int) -> HttpResponseBase:
     """Ask why, then promise one more e-mail; the form's number makes a double click one."""
     invoice = invoice_or_404(request, invoice_id)
-    form = AgainForm(request.POST or None, number=resending.next_again(invoice))
+    form = AgainForm(request.POST or None, number=times_requested(invoice))
     if request.method != "POST" or not form.is_valid():
         return _again_page(request, invoice, form)
     try:

@@ -1,6 +1,7 @@
 """manage.py enqueue_reminders: record the day's reminders of overdue invoices."""
 
 import sys
+from argparse import RawDescriptionHelpFormatter
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -24,7 +25,12 @@ catch up with --date, the day that was missed.
 
 
 class Command(BaseCommand):
-    help = "Record one reminder for each overdue invoice. " + EXAMPLES
+    help = "Record one reminder for each overdue invoice."
+
+    def create_parser(self, *names: str, **options: Any) -> CommandParser:
+        """Show the examples line by line; Django's own formatter would flow them together."""
+        options |= {"formatter_class": RawDescriptionHelpFormatter, "epilog": EXAMPLES}
+        return super().create_parser(*names, **options)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -50,16 +56,21 @@ class Command(BaseCommand):
             self._record(day)
 
     def _print(self, day: date) -> None:
-        count = refused = 0
+        count = known = refused = 0
         for page in overdue.due_pages(day):
-            for due in page.due:
+            recorded = reminders.recorded_for(day, page.due)
+            new = [due for due in page.due if due.invoice_id not in recorded]
+            for due in new:
                 self.stdout.write(
                     f"{due.organization}\t{due.number}\t{due.customer}\tdue {due.due_on}"
                 )
-            count += len(page.due)
+            count += len(new)
+            known += len(recorded)
             refused += len(page.refused)
         self.stdout.write(
-            f"{count} invoices would get a reminder for {day}. Nothing recorded.{_skipped(refused)}"
+            f"{count} invoices would get a reminder for {day}"
+            + (f"; {known} have theirs already." if known else ".")
+            + f" Nothing recorded.{_skipped(refused)}"
         )
 
     def _record(self, day: date) -> None:

@@ -34,6 +34,18 @@ def test_the_next_reminder_of_an_invoice_not_yet_due_is_the_first_run_after(
     )
 
 
+def test_a_day_that_has_its_reminder_before_its_hour_is_not_foretold_again(
+    overdue: Invoice,
+) -> None:
+    early = datetime(2026, 3, 2, 7, tzinfo=UTC)
+    then = datetime(2026, 3, 3, 8, tzinfo=UTC)
+    assert reminders.next_reminder(overdue, now=early, already=1, last=MONDAY) == then
+    before = MONDAY - 3 * DAY
+    assert reminders.next_reminder(overdue, now=early, already=1, last=before) == (
+        datetime(2026, 3, 2, 8, tzinfo=UTC)
+    )
+
+
 def test_there_is_no_next_reminder_past_the_limit_or_when_paused(overdue: Invoice) -> None:
     now = datetime(2026, 3, 2, 9, tzinfo=UTC)
     overdue.organization.reminder_limit = 1

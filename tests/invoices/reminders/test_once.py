@@ -62,6 +62,15 @@ def test_a_dry_run_prints_who_would_get_one_and_records_nothing(overdue: Invoice
     assert not Delivery.objects.exists()
 
 
+def test_a_dry_run_tells_those_who_have_theirs_from_the_others(overdue: Invoice) -> None:
+    with freeze_time("2026-03-02 08:00"):
+        command()
+        late = make_overdue(overdue.organization)
+        said = command("--dry-run")
+    assert (late.number in said, overdue.number in said) == (True, False)
+    assert "1 invoices would get a reminder for 2026-03-02; 1 have theirs already." in said
+
+
 def test_tags_of_a_run_interleave_organizations(organization: Organization) -> None:
     other = factories.make_organization("nordlicht")
     for _ in range(3):
