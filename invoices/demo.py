@@ -77,6 +77,18 @@ _LATE = (
     ("Jabi Mall", "payables@jabimall.example", 24),
 )
 
+_TERMS = timedelta(days=14)
+
+_ABROAD = {
+    "Công ty Phở Việt": "12 Phố Huế\nHà Nội\nViệt Nam",
+    "Кофейня Север": "Невский проспект, 12\nСанкт-Петербург",
+    "Ελιά Imports": "Ερμού 12\n105 63 Αθήνα\nGreece",
+    "مطعم الياسمين": "12 شارع الحمراء\nبيروت",
+    "青山茶業": "東京都港区北青山3-12\nJapan",
+    "Café Förde": "Hafenstraße 12\n24103 Kiel",
+    **dict.fromkeys(("Zuma Hotel", "Garki Clinic", "Jabi Mall"), "12 Market Road\nAbuja"),
+}
+
 # customer, address, description, quantity, unit price in kobo, tax in per cent
 _GOOD = (
     ("Ọ̀ṣun Textiles", "accounts@osuntextiles.example", "Adire cloth, indigo", 40, 520_000, "7.5"),
@@ -170,7 +182,8 @@ def _invoice(
     today: date,
     currency: str = "NGN",
 ) -> Invoice:
-    customer = _customer(organization, customer_name, email, "12 Market Road")
+    address = _ABROAD.get(customer_name, "12 Market Road\nLagos")
+    customer = _customer(organization, customer_name, email, address)
     invoice, _ = Invoice.objects.get_or_create(
         organization=organization,
         number=f"INV-{number:04}",
@@ -178,7 +191,7 @@ def _invoice(
             "customer": customer,
             "currency": currency,
             "issued_on": today,
-            "due_on": today + timedelta(days=14),
+            "due_on": today + _TERMS,
             "payment_terms": "Payable within 14 days, without deduction.",
         },
     )
@@ -227,12 +240,12 @@ def _solar() -> Organization:
 def _overdue(organization: Organization, today: date) -> None:
     """Invoices sent elsewhere weeks ago and not paid: what reminders are for."""
     for number, (name, email, days) in enumerate(_LATE, start=1):
-        invoice = _invoice(organization, number, name, email, today=today - timedelta(days=30))
+        issued_on = today - timedelta(days=days) - _TERMS
+        invoice = _invoice(organization, number, name, email, today=issued_on)
         _lines(invoice, [("Panel cleaning, visit", Decimal(2), 3_500_000, Decimal("7.5"))])
         Invoice.objects.filter(pk=invoice.pk, status=Invoice.Status.DRAFT).update(
             status=Invoice.Status.SENT,
-            due_on=today - timedelta(days=days),
-            sent_at=timezone.now() - timedelta(days=30),
+            sent_at=timezone.now() - (today - issued_on),
             # From elsewhere, so that nobody misses an e-mail of ours.
             imported_at=timezone.now(),
         )

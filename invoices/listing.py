@@ -36,7 +36,7 @@ class Tab(TextChoices):
     SENDING = "sending", _("Sending")
     RETRYING = "retrying", _("Retrying")
     FAILED = "failed", _("Not sent")
-    SENT = "sent", _("Sent")
+    SENT = "sent", _("Open")
     OVERDUE = "overdue", _("Overdue")
     PAID = "paid", _("Paid")
     VOID = "void", _("Void")

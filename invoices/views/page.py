@@ -71,4 +71,7 @@ def invoice_fragment(
         context["card"] = pages.reminders_card(
             invoice, member=request.member, formats=parts["formats"]
         )
-    return render(request, template, context, status=status)
+    response = render(request, template, context, status=status)
+    # The list's counts follow its rows.
+    response.headers["HX-Trigger-After-Swap"] = "counted"
+    return response

@@ -17,8 +17,12 @@ def test_a_click_on_send_ends_in_delivered_without_a_reload_and_one_email_with_a
     log_in(page, demo, "finance")
     row = page.get_by_role("row").filter(has_text="INV-0001")
     expect(row).to_contain_text("₦45,000.00")
+    drafts = page.get_by_role("link", name=re.compile("^Draft"))
+    before = int(drafts.inner_text().split()[-1])
     row.get_by_role("button", name="Send").click()
     expect(row).to_contain_text("Delivered", timeout=30_000)
+    expect(drafts).to_have_text(f"Draft {before - 1}")
+    expect(page.get_by_role("button", name="Send all drafts")).to_contain_text(f"({before - 1})")
     assert page.evaluate("performance.getEntriesByType('navigation')[0].type") != "reload"
     messages = requests.get(f"{demo.inbox}messages", timeout=10).json()
     [message] = [m for m in messages if "INV-0001" in m["subject"]]

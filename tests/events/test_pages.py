@@ -65,11 +65,11 @@ def test_a_late_delivered_does_not_hide_a_bounce(page: Page, bounced: Delivery) 
 
 
 def test_a_page_awaits_the_report_for_a_moment(page: Page, sent: Delivery) -> None:
-    assert "hx-trigger" not in page("/invoices")
+    assert "every 2s" not in page("/invoices")
     Delivery.objects.update(sent_at=timezone.now())
     assert "hx-trigger" in page("/invoices")
     post(payload("delivered"))
-    assert "hx-trigger" not in page("/invoices")
+    assert "every 2s" not in page("/invoices")
 
 
 # Before the next click ------------------------------------------------------------------------

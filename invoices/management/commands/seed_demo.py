@@ -13,9 +13,9 @@ DEVELOPMENT_PASSWORD = "invoicehub-demo"  # noqa: S105 - refused when DEBUG is o
 
 class Command(BaseCommand):
     help = (
-        "Make two sample organizations with invoices, and the logins finance, viewer, support, "
-        "operations, outsider and admin, all with one password. Run twice, it adds only what is "
-        "missing. Example: manage.py seed_demo --password 'correct horse' --invoices 500"
+        "Make three sample organizations with invoices, and the logins finance, viewer, outsider, "
+        "support, operations, auditor and admin, all with one password. Run twice, it adds only "
+        "what is missing. Example: manage.py seed_demo --password 'correct horse' --invoices 500"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

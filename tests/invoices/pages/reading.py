@@ -7,7 +7,7 @@ HTMX = {"hx-request": "true"}
 
 
 def seen(page: str) -> str:
-    found = re.search(r'hx-get="([^"]+)"', page)
+    found = re.search(r'hx-get="(/invoices/[^"]+)"', page)
     assert found is not None
     return found[1].replace("&amp;", "&")
 
