@@ -4,6 +4,7 @@ import base64
 
 from django.conf import settings
 from django.db.models import F
+from django.utils import timezone
 
 from deliveries.errors import NotSendable
 from deliveries.models import Delivery, Message
@@ -67,7 +68,7 @@ class ReminderEmail:
             invoice,
             self.name,
             letters.words_of(invoice.organization, self.name),
-            days_overdue=reminders.days_overdue(invoice, reminders.day_of(delivery)),
+            days_overdue=reminders.days_overdue_today(invoice, delivery, timezone.now()),
         )
         return _message(delivery, invoice, letter, pdf=_pdf_as_first_sent(invoice) or _pdf(invoice))
 

@@ -98,6 +98,15 @@ def days_overdue(invoice: Invoice, day: date) -> int:
     return (local_day(run_of(day), invoice.organization.time_zone) - invoice.due_on).days
 
 
+def days_overdue_today(invoice: Invoice, delivery: Delivery, now: datetime) -> int:
+    """Return how many days it is overdue as the reminder says it: today, if it is caught up with.
+
+    No fewer than on the day that the reminder is for, whatever the clock says.
+    """
+    today = local_day(now, invoice.organization.time_zone)
+    return max(days_overdue(invoice, day_of(delivery)), (today - invoice.due_on).days)
+
+
 def obsolete(delivery: Delivery, invoice: Invoice) -> str:
     """Return why a recorded reminder makes no sense any more, in a sentence; empty if it does."""
     if invoice.status == Invoice.Status.PAID:

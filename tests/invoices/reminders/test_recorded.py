@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from freezegun import freeze_time
 
 from deliveries import kinds, ledger
 from deliveries.models import Delivery
@@ -60,7 +61,8 @@ def test_a_reminder_says_how_late_it_is_and_carries_the_pdf_as_first_sent(
     organization.name = "Renamed Ltd"
     organization.save(update_fields=["name"])
     run(MONDAY)
-    reminder = kinds.get("reminder").compose(Delivery.objects.get(kind="reminder"))
+    with freeze_time("2026-03-02 09:00"):
+        reminder = kinds.get("reminder").compose(Delivery.objects.get(kind="reminder"))
     assert reminder.subject == "Reminder: invoice INV-0001 is 3 days overdue"
     assert "3 days overdue" in reminder.text
     assert "3 days overdue" in reminder.html

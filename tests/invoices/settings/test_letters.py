@@ -62,7 +62,8 @@ def test_a_reminder_has_words_of_its_own(organization: Organization) -> None:
     put_in(organization, "reminder", subject="{number}: {days} late", text="It is {days} late.")
     make_overdue(organization, number="INV-7", due_on=date(2026, 2, 27))
     run(MONDAY)
-    message = kinds.get("reminder").compose(Delivery.objects.get())
+    with freeze_time("2026-03-02 09:00"):
+        message = kinds.get("reminder").compose(Delivery.objects.get())
     assert message.subject == "INV-7: 3 days late"
     assert message.text.startswith("It is 3 days late.")
 
@@ -244,8 +245,12 @@ def test_each_address_takes_its_methods_only(as_owner: Client) -> None:
     assert as_owner.delete("/settings/texts").status_code == 405
 
 
-def test_a_reminders_days_are_those_of_its_day(organization: Organization) -> None:
+@pytest.mark.parametrize(("now", "days"), [("2026-03-02 09:00", "1 day"), ("2026-03-04", "3 days")])
+def test_a_reminders_days_are_those_when_it_goes_out(
+    organization: Organization, now: str, days: str
+) -> None:
     make_overdue(organization, number="INV-8", due_on=date(2026, 3, 1))
     run(MONDAY)
-    message = kinds.get("reminder").compose(Delivery.objects.get())
-    assert message.subject == "Reminder: invoice INV-8 is 1 day overdue"
+    with freeze_time(now):
+        message = kinds.get("reminder").compose(Delivery.objects.get())
+    assert message.subject == f"Reminder: invoice INV-8 is {days} overdue"
