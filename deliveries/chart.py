@@ -28,6 +28,7 @@ class Bar:
     sent_y: int
     sent_height: int
     dead_height: int
+    is_last: bool
 
     @property
     def middle(self) -> int:
@@ -43,12 +44,18 @@ class Bar:
 
     @property
     def label_anchor(self) -> str:
-        """Where the label's text begins: the first bar's would be cut off if it stood centred."""
+        """How the label stands at its x; centred, the first and the last would be cut off."""
+        if self.is_last:
+            return "end"
         return "start" if self.x < STEP else "middle"
 
     @property
     def label_x(self) -> int:
-        return self.x if self.x < STEP else self.middle
+        return {
+            "start": self.x,
+            "middle": self.middle,
+            "end": self.x + STEP - _GAP,
+        }[self.label_anchor]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +93,13 @@ def draw(hours: Sequence[Hour]) -> Chart:
     most_dead = max(hour.dead for hour in hours)
     return Chart(
         bars=tuple(
-            _bar(hour, x=number * STEP, most_sent=busiest.sent, most_dead=most_dead)
+            _bar(
+                hour,
+                x=number * STEP,
+                most_sent=busiest.sent,
+                most_dead=most_dead,
+                is_last=number == len(hours) - 1,
+            )
             for number, hour in enumerate(hours)
         ),
         sent=sum(hour.sent for hour in hours),
@@ -96,7 +109,7 @@ def draw(hours: Sequence[Hour]) -> Chart:
     )
 
 
-def _bar(hour: Hour, *, x: int, most_sent: int, most_dead: int) -> Bar:
+def _bar(hour: Hour, *, x: int, most_sent: int, most_dead: int, is_last: bool) -> Bar:
     sent_height = _scaled(hour.sent, most=most_sent, height=_SENT_HEIGHT)
     return Bar(
         hour=hour,
@@ -104,6 +117,7 @@ def _bar(hour: Hour, *, x: int, most_sent: int, most_dead: int) -> Bar:
         sent_y=_LINE - sent_height,
         sent_height=sent_height,
         dead_height=_scaled(hour.dead, most=most_dead, height=_DEAD_HEIGHT),
+        is_last=is_last,
     )
 
 

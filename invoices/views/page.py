@@ -56,7 +56,11 @@ def invoice_fragment(
 ) -> HttpResponse:
     """Answer with the fragment that the asking page shows, or 204 if it shows just that."""
     parts = shown(request)
-    context: dict[str, Any] = {"member": request.member, "notices": parts["notices"]}
+    context: dict[str, Any] = {
+        "member": request.member,
+        "notices": parts["notices"],
+        "clicked": request.method == "POST",
+    }
     subject: pages.InvoiceRow | pages.EmailPanel
     if request.GET.get("part") == "row":
         [subject] = pages.invoice_rows([invoice], **parts)
