@@ -13,15 +13,6 @@
     if (event.detail.successful) { trouble(false); }
   });
 
-  // Where one is comes into sight, in rows of links that are wider than a phone.
-  document.querySelectorAll("nav [aria-current=page]").forEach(function (here) {
-    for (var row = here; row.tagName !== "NAV";) {
-      row = row.parentElement;
-      var place = here.getBoundingClientRect(), frame = row.getBoundingClientRect();
-      row.scrollLeft += place.left - frame.left - (frame.width - place.width) / 2;
-    }
-  });
-
   // Copy the id beside the button; without this the id is there to be selected.
   document.documentElement.classList.add("scripted");
   document.addEventListener("click", function (event) {
