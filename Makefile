@@ -27,9 +27,11 @@ setup: ## make .venv with the versions that uv.lock names; takes no time when th
 demo: setup ## start everything with sample data, until Ctrl-C
 	@exec $(PYTHON) manage.py demo $(ARGS)
 
-test: export DATABASE_URL :=
-test: setup ## run the tests on a private PostgreSQL, whatever DATABASE_URL says
-	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+# Whoever runs the tests may have settings of his own in the environment.
+UNSET := $(shell sed -n '/EMBEDDED_POSTGRES_DIR/d; s/^| `\([A-Z_]*\)`.*/-u \1 -u \1_FILE/p' docs/configuration.md)
+
+test: setup ## run the tests on a private PostgreSQL, whatever the environment says
+	@env $(UNSET) $(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 bench: setup ## measure
 	$(PYTHON) -m pytest bench -m slow -s $(ARGS)

@@ -6,6 +6,7 @@ from django.db import Error, InterfaceError, OperationalError
 EXIT_CODE = 3
 
 _NOT_THERE = {"42P01": "table", "42703": "column", "3F000": "schema"}
+_READ_ONLY = "25006"
 # SQLSTATE classes: no connection, refused, no such database, too many, shutting down.
 _AWAY = ("08", "28", "3D", "53", "57P")
 
@@ -14,6 +15,8 @@ def sentence_of(error: Error) -> str | None:
     """Return what to tell whoever called; None for an error that is a fault of ours."""
     code = getattr(error.__cause__, "sqlstate", None) or ""
     first_line = str(error).strip().partition("\n")[0]
+    if code == _READ_ONLY:
+        return f"the database takes no changes: is it a standby? ({first_line})"
     if code in _NOT_THERE:
         return f"migrations are missing: run migrate. ({first_line})"
     is_trouble = isinstance(error, (OperationalError, InterfaceError))

@@ -4,6 +4,8 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from invoicehub.charsets import RefuseOtherCharsets
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "invoicehub.settings")
 
-application = get_wsgi_application()
+application = RefuseOtherCharsets(get_wsgi_application())

@@ -111,6 +111,13 @@ _GOOD = (
 )
 
 
+def known_logins() -> list[str]:
+    """Return which of the samples' user names are taken, by whomever."""
+    names = [login.username for login in LOGINS]
+    taken = User.objects.filter(username__in=names).order_by("username")
+    return list(taken.values_list("username", flat=True))
+
+
 def seed(*, password: str, extra_invoices: int = 0, today: date) -> list[_Login]:
     """Make what is missing of the samples; one transaction. Return the logins."""
     with transaction.atomic():

@@ -53,7 +53,7 @@ def too_wide(page: Page, rendered: Rendered) -> list[str]:
 
 
 # Many pages in one browser: more than the usual limit on a machine that is busy.
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "shown",

@@ -67,7 +67,7 @@ def test_finance_s_pages_keep_to_the_policy(demo: Demo, page: Page, violations: 
     assert violations == []
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_admin_s_pages_keep_to_the_policy(
     demo: Demo, page: Page, violations: list[str]
 ) -> None:

@@ -17,7 +17,7 @@ widths = pytest.mark.parametrize(
     "size",
     [
         pytest.param(DESK, id="desk"),
-        pytest.param(PHONE, id="phone", marks=pytest.mark.slow),
+        pytest.param(PHONE, id="phone", marks=pytest.mark.thorough),
     ],
 )
 # The demo's provider reports at once that it was delivered.
@@ -109,7 +109,7 @@ def test_an_invoice_is_written_with_live_totals_sent_paid_and_void(
     assert fits(page)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @widths
 def test_a_file_is_mended_and_imported_and_its_drafts_are_sent_together(
     demo: Demo, page: Page, size: Any
@@ -136,7 +136,7 @@ def test_a_file_is_mended_and_imported_and_its_drafts_are_sent_together(
     assert fits(page)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_customers_address_is_put_right_and_the_invoice_retried(demo: Demo, page: Page) -> None:
     log_in(page, demo, "finance")
     follow(page, "Import")
@@ -159,7 +159,7 @@ def test_a_customers_address_is_put_right_and_the_invoice_retried(demo: Demo, pa
     expect(page.locator("#email .told")).to_contain_text(ON_ITS_WAY, timeout=SOON)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_keyboard_is_enough(demo: Demo, page: Page) -> None:
     keys = page.keyboard
     page.goto(demo.app)
@@ -225,7 +225,7 @@ def test_without_javascript_an_invoice_is_written_and_sent(demo: Demo, page: Pag
     context.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_emails_text_is_previewed_while_it_is_typed(demo: Demo, page: Page) -> None:
     log_in(page, demo, "finance")
     follow(page, "Settings")

@@ -23,7 +23,7 @@ DYING_WORKER = Path(__file__).with_name("dying_worker.py")
 
 
 # What every change is tried on; the others are left to the thorough run.
-EVERYDAY = {"test_story.py", "test_crashes.py", "test_reminders.py"}
+EVERYDAY = {"test_story.py", "test_crashes.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

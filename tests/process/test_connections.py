@@ -24,11 +24,11 @@ def waiting(mainland: Organization) -> Delivery:
     ("fault", "accepted"),
     [
         ("drop_before_next", False),
-        pytest.param("drop_after_accept_next", True, marks=pytest.mark.slow),
+        pytest.param("drop_after_accept_next", True, marks=pytest.mark.thorough),
         ("cut_mid_answer_next", True),
-        pytest.param("hang_next", False, marks=pytest.mark.slow),
-        pytest.param("hang_after_accept_next", True, marks=pytest.mark.slow),
-        pytest.param("html_200_next", False, marks=pytest.mark.slow),
+        pytest.param("hang_next", False, marks=pytest.mark.thorough),
+        pytest.param("hang_after_accept_next", True, marks=pytest.mark.thorough),
+        pytest.param("html_200_next", False, marks=pytest.mark.thorough),
     ],
 )
 def test_a_broken_exchange_is_tried_again_and_ends_in_one_email(
@@ -61,7 +61,7 @@ def test_connections_terminated_between_send_and_settle_cost_nothing(
     assert worker.terminate() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_worker_that_stood_still_past_its_lease_cannot_settle(
     fleet: Fleet, waiting: Delivery
 ) -> None:

@@ -19,8 +19,8 @@ def waiting(mainland: Organization) -> Delivery:
 @pytest.mark.parametrize(
     "point",
     [
-        pytest.param("after-claim", marks=pytest.mark.slow),
-        pytest.param("after-store", marks=pytest.mark.slow),
+        pytest.param("after-claim", marks=pytest.mark.thorough),
+        pytest.param("after-store", marks=pytest.mark.thorough),
         "after-accept",
         pytest.param("in-settle", marks=pytest.mark.thorough),
     ],

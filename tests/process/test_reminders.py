@@ -19,7 +19,7 @@ def last_run_day() -> date:
     return day
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_servers_firing_at_once_record_each_reminder_once_and_it_goes_out_once(
     fleet: Fleet, mainland: Organization
 ) -> None:

@@ -88,7 +88,7 @@ def test_a_click_reaches_an_idle_worker_without_waiting_for_its_poll(
     assert settled(answer.json()["deliveryId"]).status == "sent"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_twenty_clients_at_two_servers_get_one_delivery(
     fleet: Fleet, person: Person, mainland: Organization
 ) -> None:
@@ -124,7 +124,7 @@ def test_sigterm_under_load_leaves_no_leased_row_and_exits_0(
     assert len(fleet.provider.messages()) == 15
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("setting", "value", "said"),
     [

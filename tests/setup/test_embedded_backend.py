@@ -51,7 +51,7 @@ def test_the_database_is_created_at_the_first_query(shop: DatabaseWrapper, folde
     assert name_of(shop) == "shop"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_database_dropped_meanwhile_is_created_again(shop: DatabaseWrapper) -> None:
     assert name_of(shop) == "shop"
     shop.close()
@@ -80,7 +80,7 @@ def test_a_new_connection_brings_back_a_server_that_went_away(
     assert name_of(shop) == "shop"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_dbshell_uses_the_psql_that_came_along(shop: DatabaseWrapper) -> None:
     assert name_of(shop) == "shop"
     command, _ = shop.client.settings_to_cmd_args_env(shop.settings_dict, ["-Atc", "\\conninfo"])

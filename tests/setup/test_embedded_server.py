@@ -32,7 +32,7 @@ def gone(pid: int, seconds: float = 20) -> bool:
     return not processes.lives(pid)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_new_folder_becomes_a_durable_server_for_200_connections(place: Path) -> None:
     server = start(place / "postgres")
     assert str(ask(server, "SHOW server_version")).startswith("18.")
@@ -42,7 +42,7 @@ def test_a_new_folder_becomes_a_durable_server_for_200_connections(place: Path) 
     server.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_data_survives_a_stop_and_the_socket_is_not_on_the_network(folder: Path) -> None:
     server = start(folder)
     server.create_database("shop")
@@ -54,7 +54,7 @@ def test_data_survives_a_stop_and_the_socket_is_not_on_the_network(folder: Path)
     assert ask(server, "SHOW listen_addresses") == ""
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_creating_a_database_twice_creates_it_once(folder: Path) -> None:
     server = start(folder)
     server.create_database("Ünlü 'shop'")
@@ -74,7 +74,7 @@ def test_a_server_killed_with_sigkill_answers_again_with_its_data(folder: Path) 
         assert ask(server, "SELECT number FROM kept") == 7
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_connection_of_a_killed_server_does_not_keep_the_next_one_away(folder: Path) -> None:
     server = start(folder)
     open_connection = psycopg.connect(server.url("postgres"))
@@ -86,7 +86,7 @@ def test_a_connection_of_a_killed_server_does_not_keep_the_next_one_away(folder:
     open_connection.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_server_that_waits_for_its_clients_to_leave_is_not_waited_for(folder: Path) -> None:
     server = start(folder)
     staying = psycopg.connect(server.url("postgres"))
@@ -116,7 +116,7 @@ def write_pid_file(folder: Path, first_line: str) -> None:
     (data / "postmaster.pid").write_text("\n".join(lines))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_stale_pid_file_that_names_another_folders_server(folder: Path, template: Path) -> None:
     other = folder.with_name("other")
     shutil.copytree(template, other)
@@ -136,7 +136,7 @@ def test_a_pid_file_cut_short_or_odd(folder: Path, text: str) -> None:
     assert ask(start(folder), "SELECT 1") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_text("")])
 def test_a_running_server_whose_pid_file_is_spoilt_is_replaced(
     folder: Path, harm: Callable[[Path], object]
@@ -160,7 +160,7 @@ def test_the_last_process_to_leave_stops_the_server(folder: Path, guest: Come) -
     assert server_pid(folder) is None
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_process_no_longer_counts(folder: Path, guest: Come) -> None:
     killed, last = guest(folder), guest(folder)
     assert arrived(killed)
@@ -171,7 +171,7 @@ def test_a_killed_process_no_longer_counts(folder: Path, guest: Come) -> None:
     assert server_pid(folder) is None
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_server_left_behind_by_killed_processes_is_taken_over(folder: Path, guest: Come) -> None:
     killed = guest(folder)
     assert arrived(killed)
@@ -184,7 +184,7 @@ def test_a_server_left_behind_by_killed_processes_is_taken_over(folder: Path, gu
     assert gone(left_behind)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_three_processes_at_once_make_one_server(place: Path, guest: Come) -> None:
     guests = [guest(place / "postgres") for _ in range(3)]
     assert all(arrived(each) for each in guests)
@@ -197,7 +197,7 @@ def test_three_processes_at_once_make_one_server(place: Path, guest: Come) -> No
     assert gone(mains[0])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_coming_while_the_last_one_leaves(folder: Path, guest: Come) -> None:
     for _ in range(2):
         leaving = guest(folder)
@@ -209,7 +209,7 @@ def test_coming_while_the_last_one_leaves(folder: Path, guest: Come) -> None:
         leave(coming)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_folder_deleted_under_a_running_server(folder: Path) -> None:
     server = start(folder)
     orphan = server_pid(folder)
@@ -220,7 +220,7 @@ def test_a_folder_deleted_under_a_running_server(folder: Path) -> None:
     assert gone(orphan)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_whoever_used_a_deleted_folder_leaves_its_successor_alone(
     folder: Path, guest: Come
 ) -> None:
@@ -232,7 +232,7 @@ def test_whoever_used_a_deleted_folder_leaves_its_successor_alone(
     assert ask(after, "SELECT 1") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_first_start_that_was_killed_halfway_is_begun_anew(place: Path) -> None:
     unfinished = place / "postgres" / "data.unfinished"
     unfinished.mkdir(parents=True)
@@ -249,7 +249,7 @@ def test_data_of_another_major_version_is_refused_with_advice(place: Path) -> No
         start(place)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_folder_that_is_itself_a_cluster_is_refused(place: Path) -> None:
     (place / "PG_VERSION").write_text("18\n")
     with pytest.raises(ImproperlyConfigured, match="is itself a PostgreSQL data folder"):
@@ -264,7 +264,7 @@ def test_somebody_elses_files_are_never_deleted(place: Path) -> None:
     assert (place / "data" / "thesis.txt").read_text() == "all of it"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["a b, 'c' \"d\" $e", "x" * 120, "Łódź"])
 def test_folders_with_odd_and_with_long_names(place: Path, template: Path, name: str) -> None:
     shutil.copytree(template, place / name)
@@ -274,7 +274,7 @@ def test_folders_with_odd_and_with_long_names(place: Path, template: Path, name:
     assert server.sockets == place / name / "data" or not server.sockets.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_server_that_cannot_start_says_what_its_log_says(folder: Path) -> None:
     with (folder / "data" / "postgresql.conf").open("a") as settings:
         settings.write("work_mem = 'a lot'\n")
@@ -283,7 +283,7 @@ def test_a_server_that_cannot_start_says_what_its_log_says(folder: Path) -> None
     shutil.rmtree(folder)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_suspended_server_is_reported_with_its_number(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,7 +300,7 @@ def test_a_suspended_server_is_reported_with_its_number(
         os.kill(pid, signal.SIGCONT)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_forked_child_does_not_stop_its_parents_server(folder: Path) -> None:
     program = """
 import os, sys
@@ -317,7 +317,7 @@ print(server._cluster.postmaster() is not None)
     assert server_pid(folder) is None
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_forked_child_that_connects_keeps_the_server_when_its_parent_leaves(
     folder: Path,
 ) -> None:
@@ -361,7 +361,7 @@ start(Path(sys.argv[1]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_odd_environment_neither_bends_it_nor_shows(folder: Path) -> None:
     odd = {
         "XDG_RUNTIME_DIR": "/nowhere",
@@ -378,7 +378,7 @@ def test_an_odd_environment_neither_bends_it_nor_shows(folder: Path) -> None:
     assert server_pid(folder) is None
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_without_the_package_a_sentence_says_what_to_do(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,8 +79,8 @@ def test_help_teaches(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--threads", "0"], "--threads must be at least 1."),
-        (["--threads", "-1"], "--threads must be at least 1."),
+        (["--threads", "0"], "--threads must be from 1 to 1000."),
+        (["--threads", "-1"], "--threads must be from 1 to 1000."),
         (["--threads", "many"], "argument --threads: invalid int value: 'many'"),
         (["--name", ""], "--name must have 1 to 200 printable characters."),
         (["--name", "   "], "--name must have 1 to 200 printable characters."),

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from deliveries import ledger, metrics, metrics_server, providers
 from deliveries.policy import Policy
@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 # How often to look for a database that is away when the worker starts.
 WAIT_SECONDS = 1.0
+MOST_THREADS = 1_000
 # A terminal or a supervisor may signal the whole group and then each process: that is one wish.
 ECHO_SECONDS = 1.0
 
@@ -56,8 +57,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["threads"] < 1:
-            raise CommandError("--threads must be at least 1.", returncode=2)
+        if not 1 <= options["threads"] <= MOST_THREADS:
+            raise CommandError(f"--threads must be from 1 to {MOST_THREADS}.", returncode=2)
         name = options["name"]
         if not name.strip() or len(name) > 200 or not name.isprintable():
             raise CommandError("--name must have 1 to 200 printable characters.", returncode=2)
@@ -89,7 +90,8 @@ class Command(BaseCommand):
                     rate_per_second=settings.DELIVERY_RATE_PER_SECOND,
                 )
                 return True
-            except (InterfaceError, OperationalError) as error:
+            # An internal error, to Django, is that of a standby: it takes no changes.
+            except (InterfaceError, OperationalError, InternalError) as error:
                 if not patient:
                     raise
                 if not waiting:

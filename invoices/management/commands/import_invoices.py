@@ -117,8 +117,12 @@ def _organization(slug: str) -> Organization:
 
 
 def _source(path: Path) -> importing.Source:
-    if not path.is_file():
-        raise CommandError(f"There is no file {str(path)!r}.", returncode=2)
+    try:
+        is_there = path.is_file()
+    except (OSError, ValueError):  # too long a name, say
+        is_there = False
+    if not is_there:
+        raise CommandError(f"There is no file {str(path)[:200]!r}.", returncode=2)
     return importing.Source(path=path)
 
 

@@ -37,6 +37,12 @@ class Command(BaseCommand):
             raise CommandError("--password must not be empty.", returncode=2)
         if options["invoices"] < 0:
             raise CommandError("--invoices must not be negative.", returncode=2)
+        if not settings.DEBUG and (known := demo.known_logins()):
+            raise CommandError(
+                f"There are users called {', '.join(known)} already: with DEBUG off their "
+                "passwords are not overwritten.",
+                returncode=2,
+            )
         logins = demo.seed(
             password=password,
             extra_invoices=options["invoices"],

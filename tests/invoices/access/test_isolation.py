@@ -160,7 +160,7 @@ def test_another_organizations_owner_finds_nothing_sees_nothing_and_changes_noth
     assert "NK-0001" in told["GET /invoices"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_another_organizations_program_finds_nothing_sees_nothing_and_changes_nothing(
     world: World,
 ) -> None:
@@ -192,7 +192,7 @@ def test_members_and_owners_get_in_where_they_may_and_no_further(
     walk(world, lambda: walking.browser_of(person(name)), of_rank(rank), around=undone)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_owners_program_gets_in_where_no_person_is_needed(world: World) -> None:
     enter = walking.program_of(person("owner"))
     walk(world, enter, of_rank(OWNERS, program=True), around=undone)

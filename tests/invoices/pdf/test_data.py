@@ -42,7 +42,7 @@ def test_control_characters_and_direction_overrides_are_dropped() -> None:
     assert displayable("a\x00b\x1b[31m\ufeffc\u202e00.1\u202c\td") == "ab[31mc00.1 d"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @given(st.text(max_size=300))
 @settings(max_examples=60, deadline=None)
 def test_every_text_can_be_printed(text: str) -> None:

@@ -96,7 +96,7 @@ def test_what_cannot_be_printed_is_never_a_box(without_cjk_fonts: None) -> None:
     assert "? Temple" in text
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_typst_can_print_every_character_that_the_fonts_say_they_have() -> None:
     """PDF/UA refuses a character without a glyph: it is the judge of our cmap reader."""
     characters = "".join(map(chr, sorted(font_set().characters)))
