@@ -1,5 +1,7 @@
 """A delivery worker that kills itself with SIGKILL at a named point: `dying_worker.py POINT`.
 
+At "freeze-in-settle" it suspends itself instead, in the middle of that transaction.
+
 It is the real worker; only the provider, or the kind, that is handed to it pulls the plug.
 """
 
@@ -43,6 +45,9 @@ class DyingKind(InvoiceEmail):
         super().on_settled(delivery)
         if self._point == "in-settle":
             die()
+        if self._point == "freeze-in-settle":
+            self._point = ""
+            os.kill(os.getpid(), signal.SIGSTOP)
 
 
 class DyingProvider:

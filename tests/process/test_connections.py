@@ -2,15 +2,18 @@
 
 import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.db import connection
 
 from deliveries.models import Delivery, DeliveryEvent
 from invoicehub.rehearsal.fleet import Fleet
+from invoicehub.rehearsal.processes import Process
 from invoices.models import Organization
 from tests import factories
-from tests.process.conftest import event_types, settled
+from tests.process.conftest import DYING_WORKER, SHORT_LEASE, event_types, settled
 
 T = DeliveryEvent.Type
 
@@ -79,3 +82,36 @@ def test_a_worker_that_stood_still_past_its_lease_cannot_settle(
     assert event_types(delivery) == [T.REQUESTED, T.LEASE_LOST, T.SENT]
     assert delivery.events.get(type=T.SENT).worker == "relief"
     assert len(fleet.provider.messages()) == 1
+
+
+@pytest.fixture
+def short_of_patience(transactional_db: None) -> Iterator[None]:
+    """End idle transactions after a second, where `migrate` lets them stand for 30."""
+    name = connection.ops.quote_name(connection.settings_dict["NAME"])
+    bound = f"ALTER DATABASE {name} SET idle_in_transaction_session_timeout"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{bound} = '1s'")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute(f"{bound} = '30s'")
+
+
+@pytest.mark.usefixtures("short_of_patience")
+def test_a_worker_frozen_in_mid_transaction_holds_up_nobody_for_long(
+    fleet: Fleet, waiting: Delivery, mainland: Organization
+) -> None:
+    """It has the lane's lock, for which every other worker waits; no lease ends that."""
+    frozen = fleet.start_script("frozen", DYING_WORKER, "freeze-in-settle", **SHORT_LEASE)
+    fleet.until(lambda: is_suspended(frozen), "the worker is suspended")
+    other = factories.make_delivery(factories.make_invoice(mainland), now=None)
+    fleet.start_worker()
+    assert settled(other.pk).status == "sent"
+    assert settled(waiting.pk).status == "sent"
+    os.killpg(frozen.pid, signal.SIGCONT)
+    fleet.until(lambda: "dispatcher trouble" in frozen.output(), "the frozen worker learns of it")
+    keys = sorted(each["idempotency_key"] for each in fleet.provider.messages())
+    assert keys == sorted([waiting.idempotency_key, other.idempotency_key])
+
+
+def is_suspended(process: Process) -> bool:
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
