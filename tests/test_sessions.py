@@ -26,6 +26,8 @@ _ALLOWED = {
     ("invoices/importing/checking.py", "a temporary table"),
     ("invoices/importing/staging.py", "a temporary table"),
     ("deliveries/listening.py", "a notice"),
+    # Sets it for the whole database, pooler or not.
+    ("invoicehub/management/commands/migrate.py", "a setting of the session"),
     # Counts who listens, in a rehearsal.
     ("invoicehub/rehearsal/fleet.py", "a notice"),
 }

@@ -10,6 +10,8 @@ from tests.events.provider import payload, post
 from tests.ledger.steps import UNKNOWN, claim_one, hand_over, settle
 from tests.support.conftest import make_staff
 
+pytestmark = pytest.mark.thorough
+
 EVENTS = "/admin/deliveries/providerevent/"
 DELIVERIES = "/admin/deliveries/delivery/"
 

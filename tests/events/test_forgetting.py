@@ -11,6 +11,8 @@ from tests.events.test_mailboxes import another
 from tests.events.test_reports import ending, told
 from tests.ledger.steps import UNKNOWN, at, claim_one, fresh, hand_over, settle
 
+pytestmark = pytest.mark.thorough
+
 RETENTION = timedelta(days=90)
 LATER = at(days=91)
 

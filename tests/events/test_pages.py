@@ -18,6 +18,8 @@ from invoices.models import Customer, Invoice, Organization
 from tests import factories
 from tests.events.provider import payload, post
 
+pytestmark = pytest.mark.thorough
+
 Page = Callable[[str], str]
 
 

@@ -17,6 +17,8 @@ from tests.ledger import steps
 from tests.support.conftest import LogIn
 from tests.support.steering import HOUR, LIST, PAGE, PAUSE, RESUME, pause, resume, text
 
+pytestmark = pytest.mark.thorough
+
 # The list and the page ------------------------------------------------------------------------
 
 

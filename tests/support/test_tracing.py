@@ -17,6 +17,8 @@ from tests import factories
 from tests.ledger.steps import make_deliveries
 from tests.support.conftest import LogIn, kill
 
+pytestmark = pytest.mark.thorough
+
 DAY = timedelta(days=1)
 
 

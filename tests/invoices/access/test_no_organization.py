@@ -7,6 +7,8 @@ from django.test import Client
 from invoices.models import Organization
 from tests import factories
 
+pytestmark = pytest.mark.thorough
+
 HTML = {"accept": "text/html"}
 
 

@@ -19,6 +19,8 @@ from tests.invoices.reminders.runs import DAY, MONDAY, make_overdue, run
 from tests.ledger import steps
 from tests.reading import text
 
+pytestmark = pytest.mark.thorough
+
 
 def test_a_day_lists_its_reminders_with_what_became_of_each(
     as_owner: Client, overdue: Invoice
@@ -240,7 +242,6 @@ def test_the_header_leads_there(as_owner: Client) -> None:
     assert '<a href="/reminders" aria-current="page">' in text(as_owner.get("/reminders"))
 
 
-@pytest.mark.thorough
 def test_a_days_reminders_are_found_by_their_index(
     organization: Organization, overdue: Invoice
 ) -> None:

@@ -9,6 +9,8 @@ from tests.invoices.reminders.pages.reading import FRIDAY, of_page, said
 from tests.invoices.reminders.runs import MONDAY, make_overdue, run
 from tests.reading import text
 
+pytestmark = pytest.mark.thorough
+
 CHANGES = (
     "reminders/pause",
     "reminders/resume",

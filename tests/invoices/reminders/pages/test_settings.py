@@ -11,6 +11,8 @@ from tests import factories
 from tests.invoices.reminders.pages.reading import said
 from tests.reading import text
 
+pytestmark = pytest.mark.thorough
+
 SETTINGS = "/settings/reminders"
 GIVEN = {"reminders_enabled": "on", "reminders_after_days": "7", "reminder_limit": "3"}
 
