@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured, ValidationError
@@ -166,7 +166,10 @@ def postgres(name: str) -> dict[str, Any]:
         )
     if not is_ours:
         raise ImproperlyConfigured(f"{name} must point at PostgreSQL 14 or later: {_DATABASE_URL}")
-    database["OPTIONS"] = PATIENCE | database.get("OPTIONS", {})
+    options = PATIENCE | database.get("OPTIONS", {})
+    # A socket's folder stands in the host as %2Fvar%2Frun, or behind the ?, as libpq takes it.
+    database["HOST"] = options.pop("host", "") or unquote(database.get("HOST") or "")
+    database["OPTIONS"] = options
     return database
 
 

@@ -1,12 +1,14 @@
 """Organizations, their people and customers, for support."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.validators import validate_email
-from django.db.models import Max, Q
+from django.db.models import ForeignKey, Max, Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -24,8 +26,26 @@ class OrganizationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     readonly_fields = ["created_at"]
 
 
+class NumbersOnly(AutocompleteSelect):
+    """Draws a form again though somebody sent what is no id; Django's own looks it up."""
+
+    def optgroups(self, name: str, value: Sequence[str], attrs: Any = None) -> Any:
+        return super().optgroups(name, [each for each in value if each.isdecimal()], attrs)
+
+
+class ChoosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Lets people search for a row that another one belongs to."""
+
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey[Any], request: HttpRequest, **options: Any
+    ) -> Any:
+        if db_field.name in self.autocomplete_fields:
+            options["widget"] = NumbersOnly(db_field, self.admin_site)
+        return super().formfield_for_foreignkey(db_field, request, **options)
+
+
 @admin.register(Member)
-class MemberAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class MemberAdmin(ChoosingAdmin):
     list_display = ["user", "organization", "role"]
     list_select_related = ["user", "organization"]
     autocomplete_fields = ["user", "organization"]
@@ -36,7 +56,7 @@ class MemberAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 MOST_MINOR = 10**15
 
 
-class CarefulAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class CarefulAdmin(ChoosingAdmin):
     """Writes what was entered and nothing else, over rows that others write at the same time."""
 
     show_full_result_count = False

@@ -197,6 +197,21 @@ def test_a_database_url_is_read_wherever_it_can_only_mean_one_thing(
     assert (database["HOST"], database["NAME"]) == ("db.example", "name")
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://me@%2Fvar%2Frun%2Fpg/name",
+        "postgres://me@/name?host=/var/run/pg",
+        "postgres://me@localhost/name?host=/var/run/pg",
+    ],
+)
+def test_a_socket_s_folder_is_the_host(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("DB", url)
+    database = read.postgres("DB")
+    assert (database["HOST"], database["NAME"]) == ("/var/run/pg", "name")
+    assert database["OPTIONS"] == read.PATIENCE
+
+
 def test_a_database_s_patience_is_ours_unless_its_url_says_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -139,3 +139,11 @@ def test_a_correction_leads_on_to_the_dead_letter(admin: Client, delivery: Deliv
 @pytest.mark.parametrize("list_", ["invoice", "customer"])
 def test_an_address_cannot_filter_by_any_column(admin: Client, db: None, list_: str) -> None:
     assert admin.get(f"/admin/invoices/{list_}/", {"notes__regex": "("}).status_code == 400
+
+
+@pytest.mark.parametrize("address", ["customer", "member"])
+@pytest.mark.parametrize("nonsense", ["x", "-1", "٣", "9" * 30])
+def test_what_is_no_id_is_told_beside_its_field(admin: Client, address: str, nonsense: str) -> None:
+    answer = admin.post(f"/admin/invoices/{address}/add/", {"organization": nonsense})
+    assert answer.status_code == 200
+    assert "errorlist" in answer.content.decode()
