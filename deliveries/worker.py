@@ -17,6 +17,7 @@ from django.db import close_old_connections, connection, transaction
 
 from deliveries import correlation, lane_feedback, ledger, metrics, presence
 from deliveries.attempt import Attempt, Report
+from deliveries.backoff import Backoff
 from deliveries.ledger import Claim
 from deliveries.listening import Listener
 from deliveries.outcomes import Sent
@@ -25,9 +26,6 @@ from deliveries.pool import ThreadPool
 from deliveries.providers import Provider, key_lifetime
 
 logger = logging.getLogger(__name__)
-
-RECONNECT_FIRST_SECONDS = 0.1
-RECONNECT_CAP_SECONDS = 5.0
 
 
 class Worker:
@@ -62,9 +60,9 @@ class Worker:
         self._stopping = False
         self._renew_at = self._beat_at = self._due_at = 0.0
         self._drain_until: float | None = None
-        self._trouble = _Backoff()
+        self._trouble = Backoff()
         # The dispatcher reaches the database, its threads do not: too many connections, say.
-        self._threads_trouble = _Backoff()
+        self._threads_trouble = Backoff()
 
     def run(self, *, once: bool = False) -> None:
         """Work until `stop`, then drain; with `once`, until nothing is due any more."""
@@ -296,23 +294,3 @@ class _Running:
         self.deadline = deadline
         self.thread: threading.Thread | None = None
         self.lost = False
-
-
-class _Backoff:
-    """How long to hold back after trouble: longer each time, until it is over."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._until = 0.0
-
-    def grow(self, moment: float = 0.0) -> None:
-        doubled = max(self.seconds * 2, RECONNECT_FIRST_SECONDS)
-        self.seconds = min(doubled, RECONNECT_CAP_SECONDS)
-        self._until = moment + self.seconds
-
-    def clear(self) -> None:
-        self.seconds = 0.0
-        self._until = 0.0
-
-    def is_over(self, moment: float) -> bool:
-        return moment >= self._until

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import Error, InterfaceError, OperationalError, connection, transaction
 
-from deliveries import ledger, worker
+from deliveries import backoff, ledger
 from deliveries.models import Delivery, DeliveryEvent, Message
 from deliveries.providers import Receipt
 from deliveries.providers.sandbox import SandboxProvider
@@ -48,7 +48,7 @@ def database_away() -> Iterator[None]:
 @pytest.fixture
 def short_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait 0.1, 0.2, 0.2 … seconds in trouble, where 5 would be the most."""
-    monkeypatch.setattr(worker, "RECONNECT_CAP_SECONDS", 0.2)
+    monkeypatch.setattr(backoff, "CAP_SECONDS", 0.2)
 
 
 def test_connections_killed_between_send_and_settle_cost_no_second_email(
