@@ -13,13 +13,24 @@ _AWAY = ("08", "28", "3D", "53", "57P")
 
 def sentence_of(error: Error) -> str | None:
     """Return what to tell whoever called; None for an error that is a fault of ours."""
-    code = getattr(error.__cause__, "sqlstate", None) or ""
+    code = _code(error)
     first_line = str(error).strip().partition("\n")[0]
     if code == _READ_ONLY:
         return f"the database takes no changes: is it a standby? ({first_line})"
     if code in _NOT_THERE:
         return f"migrations are missing: run migrate. ({first_line})"
-    is_trouble = isinstance(error, (OperationalError, InterfaceError))
-    if is_trouble and (not code or code.startswith(_AWAY)):
+    if is_away(error):
         return f"the database does not answer. ({first_line})"
     return None
+
+
+def is_away(error: BaseException | None) -> bool:
+    """Tell whether it says that the database does not answer, which passes."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    code = _code(error)
+    return not code or code.startswith(_AWAY)
+
+
+def _code(error: Error) -> str:
+    return getattr(error.__cause__, "sqlstate", None) or ""

@@ -1,9 +1,12 @@
 """Failures that no view answered itself: JSON for programs, a page for people."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views import csrf, defaults
 
+from invoicehub.database_errors import is_away
 from invoices.access import error, wants_json
 
 
@@ -26,9 +29,22 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
+    """Tell a database that is away, which passes, from a fault of ours."""
+    if is_away(sys.exc_info()[1]):
+        answer = _unavailable(request)
+        answer.headers["Retry-After"] = "5"
+        return answer
     if wants_json(request):
         return error(500, "internal_error", _("The fault is ours, and has been logged."))
     return defaults.server_error(request)
+
+
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    if wants_json(request):
+        return error(503, "unavailable", _("The database does not answer: try again later."))
+    page: HttpResponse = defaults.server_error(request, "503.html")
+    page.status_code = 503
+    return page
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:

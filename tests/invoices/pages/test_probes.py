@@ -1,6 +1,7 @@
 """Probes, and pages for what went wrong."""
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 
 from tests.reading import text
@@ -29,6 +30,20 @@ def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(
     assert (page.status_code, "There is nothing here" in page.content.decode()) == (404, True)
     answer = client.get("/nonsense")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("kind", ["text/html", "application/json"])
+def test_a_database_that_is_away_is_no_fault_of_ours(
+    client: Client, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def away() -> None:
+        raise OperationalError("connection refused")
+
+    client.raise_request_exception = False
+    monkeypatch.setattr("invoicehub.health._problem", away)
+    answer = client.get("/readyz", headers={"accept": kind})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert "The database does not answer" in answer.content.decode()
 
 
 def test_a_fault_of_ours_is_a_page_that_needs_no_database(
