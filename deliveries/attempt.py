@@ -7,10 +7,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import close_old_connections, connection
 
 from deliveries import kinds, ledger, retry
 from deliveries.errors import (
+    DATABASE_TROUBLE,
     DeliveryError,
     LaneFailure,
     LeaseLost,
@@ -19,6 +20,7 @@ from deliveries.errors import (
     ProviderFailure,
     TemporaryFailure,
     Throttled,
+    connection_lost,
 )
 from deliveries.kinds import Kind
 from deliveries.ledger import Claim, LeaseTooShort
@@ -145,14 +147,15 @@ class Attempt:
     def _judged(self, error: Exception) -> Exception:
         """Blame the message, not the lane, where only this one is refused so."""
         if isinstance(error, LaneFailure):
-            with suppress(InterfaceError, OperationalError):
+            with suppress(*DATABASE_TROUBLE):
                 if ledger.singled_out(self._claim):
                     return _of_the_message(error)
         return error
 
     def _failed(self, error: Exception) -> Outcome:
-        if _is_of_the_database(error) and not connection.is_usable():
-            # The connection itself broke: the delivery is not to blame.
+        # A connection that broke may have been made anew by now.
+        if _is_of_the_database(error) and (connection_lost(error) or not connection.is_usable()):
+            # The delivery is not to blame.
             return PutBack(
                 why="the database was not reachable",
                 may_have_accepted=self._handed_over or self._handed_over_before,
@@ -207,4 +210,4 @@ def _was_answered(failure: Exception | None) -> bool:
 
 
 def _is_of_the_database(failure: Exception | None) -> bool:
-    return isinstance(failure, InterfaceError | OperationalError)
+    return isinstance(failure, DATABASE_TROUBLE)

@@ -3,6 +3,27 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from django.db import InterfaceError, InternalError, OperationalError
+
+# What Django calls an error of the database and not of what was asked. A transaction that
+# PostgreSQL ended for standing still, and a standby that takes no changes, are internal errors.
+DATABASE_TROUBLE = (InterfaceError, OperationalError, InternalError)
+
+
+def sqlstate(error: BaseException) -> str | None:
+    state: str | None = getattr(error.__cause__, "sqlstate", None)
+    return state
+
+
+def connection_lost(error: BaseException) -> bool:
+    """Tell a lost connection from a statement that failed on it: a lock, a deadlock, a timeout."""
+    if not isinstance(error, DATABASE_TROUBLE):
+        return False
+    state = sqlstate(error)
+    # Class 08 is a broken connection, 57P a server that shuts down, 25P03 a transaction that it
+    # ended since it stood still; without a state, libpq spoke.
+    return state is None or state.startswith(("08", "57P", "25P03"))
+
 
 class DeliveryError(Exception):
     """Base of everything this app raises on purpose."""

@@ -5,12 +5,12 @@ import time
 from typing import Any, Protocol
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
 from deliveries import events, ledger, signatures
+from deliveries.errors import DATABASE_TROUBLE
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def email_events(request: HttpRequest) -> JsonResponse:
         return _refusal(Refused(400, "invalid_event", str(error)))
     except Refused as refused:
         return _refusal(refused)
-    except (OperationalError, InterfaceError):
+    except DATABASE_TROUBLE:
         logger.exception("provider event not kept: the database does not answer")
         return _refusal(Refused(503, "unavailable", "Not kept. Send it again later."))
     return JsonResponse({"status": "accepted" if new else "repeated"}, status=202)

@@ -1,5 +1,6 @@
 """Sample organizations, people and invoices, to see the product with. Safe to make twice."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -118,13 +119,19 @@ def known_logins() -> list[str]:
     return list(taken.values_list("username", flat=True))
 
 
-def seed(*, password: str, extra_invoices: int = 0, today: date) -> list[_Login]:
-    """Make what is missing of the samples; one transaction. Return the logins."""
+def seed(
+    *, password: str, extra_invoices: int = 0, today: date, keep: Collection[str] = ()
+) -> list[_Login]:
+    """Make what is missing of the samples; one transaction. Return the logins.
+
+    Whoever is named in `keep` is left as it is, password and roles.
+    """
     with transaction.atomic():
         lagos, _ = Organization.objects.get_or_create(slug="mainland-supplies", defaults=LAGOS)
         kiel, _ = Organization.objects.get_or_create(slug="nordlicht", defaults=KIEL)
         for login in LOGINS:
-            _user(login, password)
+            if login.username not in keep:
+                _user(login, password)
         _story(lagos, today)
         for number, (customer, email, text, quantity, price, tax) in enumerate(_GOOD, start=5):
             invoice = _invoice(lagos, number, customer, email, today=today)

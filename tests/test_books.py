@@ -4,8 +4,10 @@ import contextlib
 from io import StringIO
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
+from pytest_django.fixtures import Settings
 
 from deliveries import ledger
 from deliveries.models import Delivery
@@ -206,3 +208,20 @@ def test_the_demo_agrees() -> None:
     call_command("seed_demo", "--password", "a-demo-password", stdout=StringIO())
     assert Invoice.objects.filter(status="sent").exists()
     assert check() == "Everything agrees."
+
+
+@pytest.mark.django_db
+def test_the_demo_leaves_people_of_its_names_as_they_are(settings: Settings) -> None:
+    """Where DEBUG is off: in development its logins get their password back."""
+    person = User.objects.create_user("finance", password="a person's own")
+    for _ in range(2):
+        said = StringIO()
+        call_command("seed_demo", "--password", "a-demo-password", stdout=said)
+        person.refresh_from_db()
+        assert person.check_password("a person's own")
+        assert "finance" in said.getvalue().splitlines()[-1]
+    assert User.objects.get(username="support").check_password("a-demo-password")
+    settings.DEBUG = True
+    call_command("seed_demo", "--password", "a-demo-password", stdout=StringIO())
+    person.refresh_from_db()
+    assert person.check_password("a-demo-password")

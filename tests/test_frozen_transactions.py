@@ -5,6 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import ProgrammingError, connection
+from psycopg.errors import InsufficientPrivilege
 
 from invoicehub.management.commands import migrate
 
@@ -44,7 +45,7 @@ def test_who_may_not_is_told_what_the_owner_has_to_run(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse() -> None:
-        raise ProgrammingError("must be owner of database")
+        raise ProgrammingError("must be owner of database") from InsufficientPrivilege()
 
     monkeypatch.setattr(migrate, "bound_idle_transactions", refuse)
     said = StringIO()

@@ -4,9 +4,10 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from deliveries import kinds
+from deliveries.errors import connection_lost, sqlstate
 from deliveries.ledger import sql
 from deliveries.models import Delivery
 
@@ -37,15 +38,10 @@ def undoing_nothing(step: Callable[[], object], *, otherwise: str) -> bool:
     In a savepoint. Return whether it went well. Where the connection itself is lost, the whole
     transaction is to be tried again: that goes up.
     """
-    try:
-        with transaction.atomic():
-            step()
-    except Exception as error:
-        if _connection_lost(error):
-            raise
-        logger.exception(otherwise)
-        return False
-    return True
+    error = _failure_of(step)
+    if error:
+        logger.error(otherwise, exc_info=error)
+    return error is None
 
 
 def follow_up(lane: str, *, limit: int = 100) -> int:
@@ -84,7 +80,7 @@ def replayed(delivery_ids: Iterable[int]) -> set[int]:
     """
     failed = _call(delivery_ids, _on_replayed)
     # A fault of ours must not keep a person from replaying; somebody else's lock passes.
-    return {id_ for id_, error in failed.items() if _sqlstate(error) == LOCK_NOT_AVAILABLE}
+    return {id_ for id_, error in failed.items() if sqlstate(error) == LOCK_NOT_AVAILABLE}
 
 
 def _note_unfollowed(delivery_ids: Collection[int]) -> None:
@@ -137,22 +133,15 @@ def _call(
 
 
 def _failure(hook: Callable[[Delivery], None], delivery: Delivery) -> Exception | None:
-    try:
-        with transaction.atomic():
-            hook(delivery)
-    except Exception as error:
-        if _connection_lost(error):
-            raise
-        logger.exception(
-            "kind could not follow its delivery",
-            extra={
-                "correlation_id": delivery.correlation_id,
-                "delivery": delivery.pk,
-                "invoice": delivery.reference,
-            },
-        )
-        return error
-    return None
+    error = _failure_of(lambda: hook(delivery))
+    if error:
+        fields = {
+            "correlation_id": delivery.correlation_id,
+            "delivery": delivery.pk,
+            "invoice": delivery.reference,
+        }
+        logger.error("kind could not follow its delivery", exc_info=error, extra=fields)
+    return error
 
 
 def _call_together(deliveries: list[Delivery], hook: Callable[[Delivery], None]) -> bool:
@@ -160,28 +149,21 @@ def _call_together(deliveries: list[Delivery], hook: Callable[[Delivery], None])
 
     PostgreSQL keeps 64 savepoints of a transaction at hand, and searches for those beyond.
     """
-    if len(deliveries) < 2:
-        return False
+
+    def call_all() -> None:
+        for delivery in deliveries:
+            hook(delivery)
+
+    return len(deliveries) > 1 and _failure_of(call_all) is None
+
+
+def _failure_of(step: Callable[[], object]) -> Exception | None:
+    """Take the step in a savepoint; return what went wrong, but raise a lost connection."""
     try:
         with transaction.atomic():
-            for delivery in deliveries:
-                hook(delivery)
+            step()
     except Exception as error:
-        if _connection_lost(error):
+        if connection_lost(error):
             raise
-        return False
-    return True
-
-
-def _sqlstate(error: Exception) -> str | None:
-    state: str | None = getattr(error.__cause__, "sqlstate", None)
-    return state
-
-
-def _connection_lost(error: Exception) -> bool:
-    """Tell a lost connection from a statement that failed on it: a lock, a deadlock, a timeout."""
-    if not isinstance(error, InterfaceError | OperationalError):
-        return False
-    state = _sqlstate(error)
-    # Class 08 is a broken connection, 57P a server that shuts down; without a state, libpq spoke.
-    return state is None or state.startswith(("08", "57P"))
+        return error
+    return None

@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError, connection
+from django.db import InternalError, OperationalError, connection
+from psycopg.errors import IdleInTransactionSessionTimeout
 
 from deliveries import kinds, ledger
+from deliveries.errors import DATABASE_TROUBLE
 from deliveries.models import Delivery
 from invoices.models import Invoice, Organization
 from tests.ledger.note import Note
@@ -41,6 +43,11 @@ def break_the_statement(delivery: Delivery) -> None:
 
 def lose_the_database(delivery: Delivery) -> None:
     raise OperationalError("server closed the connection unexpectedly")
+
+
+def stand_still(delivery: Delivery) -> None:
+    """As PostgreSQL ends a transaction whose process was suspended."""
+    raise InternalError("stood still") from IdleInTransactionSessionTimeout("idle")
 
 
 @pytest.fixture
@@ -92,14 +99,18 @@ def test_one_that_fails_does_not_keep_the_others_from_being_told(
     assert {fresh(each).status for each in (bad, *good)} == {Status.SENT}
 
 
+@pytest.mark.parametrize("loss", [lose_the_database, stand_still])
 def test_where_the_database_fails_the_whole_is_to_be_tried_again(
-    note: Note, delivery: Delivery, monkeypatch: pytest.MonkeyPatch
+    note: Note,
+    delivery: Delivery,
+    loss: Callable[[Delivery], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     [held] = claim()
     before = everything()
     with monkeypatch.context() as broken:
-        broken.setattr(note, "on_settled", lose_the_database)
-        with pytest.raises(OperationalError):
+        broken.setattr(note, "on_settled", loss)
+        with pytest.raises(DATABASE_TROUBLE):
             settle(held, SENT)
     assert everything() == before
     settle(held, SENT)

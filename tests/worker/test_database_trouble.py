@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -13,6 +13,7 @@ from deliveries.models import Delivery, DeliveryEvent, Message
 from deliveries.providers import Receipt
 from deliveries.providers.sandbox import SandboxProvider
 from deliveries.sandbox import SandboxProvider as Sandbox
+from invoicehub.rehearsal.waiting import wait_for
 from invoices.emails import InvoiceEmail
 from tests.worker.conftest import Request, Start
 from tests.worker.stage import (
@@ -106,16 +107,32 @@ def test_a_worker_can_be_stopped_while_its_database_is_away(start: Start) -> Non
         running.stop()
 
 
+def stand_still() -> None:
+    """Let PostgreSQL end the transaction, as that of a process that was suspended."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        [(pid,)] = cursor.fetchall()
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '1ms'")
+        with another_connection() as other:
+            backend = "SELECT FROM pg_stat_activity WHERE pid = %s"
+            wait_for(lambda: not other.execute(backend, [pid]).fetchone(), "PostgreSQL ends it")
+
+
+def be_terminated() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+@pytest.mark.parametrize("lose", [be_terminated, stand_still])
 def test_a_database_that_goes_while_composing_burns_no_attempt(
-    start: Start, waiting: Delivery, monkeypatch: pytest.MonkeyPatch
+    start: Start, waiting: Delivery, monkeypatch: pytest.MonkeyPatch, lose: Callable[[], None]
 ) -> None:
     compose = InvoiceEmail.compose
     losses = iter([True, True])
 
     def interrupted(self: InvoiceEmail, delivery: Delivery) -> Message:
         if next(losses, False):
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            lose()
         return compose(self, delivery)
 
     monkeypatch.setattr(InvoiceEmail, "compose", interrupted)

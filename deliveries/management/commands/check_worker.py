@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import InterfaceError, OperationalError
 
 from deliveries import presence
 from deliveries.deadline import database_answers
+from deliveries.errors import DATABASE_TROUBLE
 from deliveries.models import ALIVE_WITHIN
 
 SECONDS = int(ALIVE_WITHIN.total_seconds())
@@ -57,7 +57,7 @@ def _last_seen(*, name: str | None, host: str | None) -> timedelta | None:
     try:
         with database_answers():
             return presence.last_seen(name=name, host=host)
-    except (InterfaceError, OperationalError):
+    except DATABASE_TROUBLE:
         raise CommandError(
             "The database does not answer: nobody can tell.", returncode=CANNOT_TELL
         ) from None

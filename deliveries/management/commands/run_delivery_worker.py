@@ -11,9 +11,10 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import InterfaceError, InternalError, OperationalError, connection
+from django.db import connection
 
 from deliveries import ledger, metrics, metrics_server, providers
+from deliveries.errors import DATABASE_TROUBLE
 from deliveries.policy import Policy
 from deliveries.worker import Worker
 
@@ -90,8 +91,7 @@ class Command(BaseCommand):
                     rate_per_second=settings.DELIVERY_RATE_PER_SECOND,
                 )
                 return True
-            # An internal error, to Django, is that of a standby: it takes no changes.
-            except (InterfaceError, OperationalError, InternalError) as error:
+            except DATABASE_TROUBLE as error:
                 if not patient:
                     raise
                 if not waiting:

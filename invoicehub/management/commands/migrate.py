@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connections, transaction
 from django.db.utils import load_backend
+from psycopg.errors import InsufficientPrivilege
 
 # Longer than any of ours is idle between two statements, shorter than a lease.
 IDLE_IN_TRANSACTION = "30s"
@@ -22,7 +23,9 @@ class Command(migrate.Command):
     def _bound_idle_transactions(self) -> None:
         try:
             bound_idle_transactions()
-        except ProgrammingError:
+        except ProgrammingError as error:
+            if not isinstance(error.__cause__, InsufficientPrivilege):
+                raise
             self.stderr.write(
                 "This login does not own the database. Let its owner run: ALTER DATABASE … SET "
                 f"idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION}'. Without it, one "

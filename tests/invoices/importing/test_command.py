@@ -55,6 +55,13 @@ def test_a_good_file_is_imported_with_exit_code_0(run: Import) -> None:
     assert Invoice.objects.count() == 2
 
 
+@pytest.mark.parametrize("name", ["nowhere.csv", "x" * 5_000, "a\0b"])
+def test_a_file_that_cannot_be_is_told(organization: Organization, name: str) -> None:
+    with pytest.raises(CommandError, match="There is no file") as refused:
+        call_command("import_invoices", name, "--organization", organization.slug)
+    assert refused.value.returncode == 2
+
+
 def test_a_dry_run_changes_nothing(run: Import) -> None:
     ran = run(file_of(row()), "--dry-run")
     assert (ran.code, Invoice.objects.count()) == (0, 0)

@@ -100,6 +100,8 @@ def test_htmx_gets_the_row_that_replaces_the_old_one_and_polls(
     assert "Sending" in page
     assert "<button" not in page
     assert f'id="action-{invoice.pk}"' in page  # Where the focus goes on.
+    # What was said before the click, "saved as a draft", is no longer so.
+    assert 'id="messages" hx-swap-oob="innerHTML"' in page
 
 
 def test_htmx_gets_the_panel_of_the_invoices_own_page(as_owner: Client, invoice: Invoice) -> None:
